@@ -18,9 +18,8 @@ typedef struct instance {
     pl_variants v;
     pl_arrays arrays;   /* of v */
     pl_choices choices; /* of v */
-    pl_choice_bounds *bounds;
-    pl_frontier frontier;
-    pl_variant_limits limits;
+    pl_variant_search *search;
+    pl_choice_wish limits;
     uint64_t shared_bytes;
     unsigned shared_units; /* bits */
     bool is_small;         /* the numbers are: ties, and no product overflows */
@@ -89,19 +88,17 @@ static void draw(instance *in, uint64_t *random) {
     if (test_below(random, 2) == 0)
         draw_arrivals(in, random);
     v->capacity_bytes = draw_limit(random, 4 * sums[0]);
-    in->limits = (pl_variant_limits){.max_cycles = draw_limit(random, sums[1]),
-                                     .max_bytes = draw_limit(random, 4 * sums[0])};
+    in->limits = (pl_choice_wish){.max_cycles = draw_limit(random, sums[1]),
+                                  .max_bytes = draw_limit(random, 4 * sums[0])};
     in->choices = (pl_choices){.variants = v};
-    assert_int_equal(
-        pl_choice_bounds_create(&in->choices, v->num_units, NUM_PLACES, false, &in->bounds, NULL),
-        POPLINER_OK);
+    assert_int_equal(pl_variant_search_create(&in->choices, v->num_units, false, &in->search, NULL),
+                     POPLINER_OK);
 }
 
 static void discard(instance *in) {
     pl_variants_free(&in->v);
     pl_arrays_free(&in->arrays);
-    pl_choice_bounds_free(in->bounds);
-    pl_frontier_free(&in->frontier);
+    pl_variant_search_free(in->search);
 }
 
 /* ---- every choice ---------------------------------------------------------------------------- */
@@ -223,7 +220,7 @@ static uint64_t exact_bytes(const instance *in, const popliner_interval *stage) 
 }
 
 static uint64_t bound_of(const instance *in, const popliner_interval *it) {
-    return pl_choice_bounds_least(in->bounds, it, &in->limits);
+    return pl_variant_search_least(in->search, it, &in->limits);
 }
 
 /* Goes to the next stage in the next place; false after the last one. Begin with {0, 0, 0}. */
@@ -240,31 +237,27 @@ static bool next_stage(const instance *in, popliner_interval *stage) {
 /* Asks in each of two ways, at once and by the best choice. Returns whether a bound was not
  * enough. */
 static bool check_choices(instance *in, const popliner_interval *stage) {
-    const pl_choices of = {.variants = &in->v};
-    const bool is_allowed = pl_choice_bounds_allow(in->bounds, stage, &in->limits);
+    bool is_allowed;
+    assert_int_equal(pl_variant_search_allow(in->search, stage, &in->limits, &is_allowed, NULL),
+                     POPLINER_OK);
     for (int by_cycles = 0; by_cycles < 2; by_cycles++) {
         const pl_variant_choice best = best_of(in, stage, by_cycles != 0);
-        const pl_variant_question question = {.of = &of,
-                                              .stages = stage,
-                                              .count = 1,
-                                              .speed = POPLINER_SPEED_ONE,
-                                              .limits = in->limits,
-                                              .by_cycles = by_cycles != 0};
+        pl_variant_question question = {stage, 1, POPLINER_SPEED_ONE, in->limits};
         pl_variant_choice choice;
-        assert_int_equal(pl_frontier_choose(&in->frontier, &question, &choice, NULL, NULL, NULL),
+        question.wish.by_cycles = by_cycles != 0;
+        assert_int_equal(pl_variant_search_choose(in->search, &question, &choice, NULL, NULL, NULL),
                          POPLINER_OK);
         assert_int_equal(choice.exists, best.exists);
         assert_int_equal(choice.exists, is_allowed);
         assert_true(!best.exists || choice.peak_bytes == best.peak_bytes);
         assert_true(!best.exists || !by_cycles || choice.cycles == best.cycles);
     }
-    assert_int_equal(pl_choice_bounds_failure(in->bounds, NULL), POPLINER_OK);
     return !is_allowed && bound_of(in, stage) != POPLINER_PEAK_FORBIDDEN;
 }
 
 /* With limits from the bound to the smallest peak, which is the first that allows a choice. */
 static bool check_limits(instance *in, const popliner_interval *stage) {
-    const pl_variant_limits limits = in->limits;
+    const pl_choice_wish limits = in->limits;
     const uint64_t least = bound_of(in, stage);
     const uint64_t exact = exact_bytes(in, stage);
     const uint64_t between = (exact - least) / 4;
@@ -283,11 +276,11 @@ static bool check_limits(instance *in, const popliner_interval *stage) {
 /* Where it is said that no stage around this one fits, none does, and it is said of it as well. */
 static size_t check_over(const instance *in, const popliner_interval *stage) {
     popliner_interval it = *stage;
-    if (!pl_choice_bounds_is_over(in->bounds, stage, &in->limits))
+    if (!pl_variant_search_is_over(in->search, stage, &in->limits))
         return 0;
     for (it.first_unit = 0; it.first_unit <= stage->first_unit; it.first_unit++)
         for (it.last_unit = stage->last_unit; it.last_unit < in->v.num_units; it.last_unit++) {
-            assert_true(pl_choice_bounds_is_over(in->bounds, &it, &in->limits));
+            assert_true(pl_variant_search_is_over(in->search, &it, &in->limits));
             assert_int_equal(exact_bytes(in, &it), POPLINER_PEAK_FORBIDDEN);
         }
     return 1;
@@ -310,7 +303,7 @@ static void bounds_of_stages(void **state) {
             assert_true(in.limits.max_cycles < UINT64_MAX || bound == exact_bytes(&in, &stage));
             if (in.is_small)
                 assert_int_equal(bound, relaxed_bytes(&in, &stage));
-            assert_int_equal(pl_choice_bounds_cycles(in.bounds, &stage),
+            assert_int_equal(pl_variant_search_cycles(in.search, &stage),
                              least_priced(&in, &stage, 1, 0) + base_of(&in, &stage).cycles);
             num_relaxed += bound < exact_bytes(&in, &stage);
             num_over += check_over(&in, &stage);

@@ -52,11 +52,13 @@ void pl_variants_free(pl_variants *variants);
 /* Adds a variant with a name of `length` characters. False when memory is short. */
 bool pl_variants_add(pl_variants *variants, pl_variant variant, const char *name, size_t length);
 
-/* The limits that stages choose within. */
-typedef struct pl_variant_limits {
+/* The limits that stages choose within, and what: the fewest cycles, then the smallest peak; or
+ * else the smallest peak. */
+typedef struct pl_choice_wish {
     uint64_t max_cycles;
     uint64_t max_bytes;
-} pl_variant_limits;
+    bool by_cycles;
+} pl_choice_wish;
 
 /* The variants that a stage chooses, and their costs. */
 typedef struct pl_variant_choice {

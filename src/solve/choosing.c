@@ -14,20 +14,18 @@
 
 struct pl_chooser {
     const pl_choices *of;
-    pl_choice_bounds *bounds;
-    pl_frontier frontier;
-    pl_shared *of_ways; /* [ways]: the measured stages */
-    size_t num_places;
-    bool follows_split;
-    pl_wish wish; /* of splits that are evaluated */
-    /* [stages of the device map]: scratch */
-    popliner_interval *stages;
-    size_t *numbers;
-    uint64_t *cycles;
-    pl_arrays arrays; /* own these */
+    pl_variant_search *variants; /* NULL: ways */
+    pl_cost_order *orders;       /* [ways] */
+    pl_shared *of_ways;          /* [ways]: the measured stages */
+    pl_wish wish;                /* of splits that are evaluated */
+    popliner_interval *placed;   /* [stages of the device map, or 1]: scratch */
+    uint64_t *cycles;            /* as many */
+    pl_arrays arrays;            /* own the arrays */
     popliner_status failed;
     popliner_error error;
 };
+
+static const pl_choice_wish smallest_peak = {UINT64_MAX, POPLINER_PEAK_FORBIDDEN - 1, false};
 
 static popliner_status fail_memory(popliner_error *error) {
     return pl_fail_memory(error, "the variants of the stages");
@@ -48,43 +46,48 @@ popliner_status pl_variants_check_options(const popliner_solver_options *options
 
 popliner_status pl_chooser_create(pl_problem *problem, popliner_error *error) {
     const pl_choices *of = problem->costs->choices;
+    const pl_variants *v = of != NULL ? of->variants : NULL;
+    const size_t num_mapped = problem->options->num_mapped_stages;
     if (of == NULL)
         return POPLINER_OK;
     popliner_status status = pl_variants_check_options(problem->options, error);
-    pl_chooser *c = status == POPLINER_OK ? calloc(1, sizeof *c) : NULL;
-    if (status == POPLINER_OK && c == NULL)
-        status = fail_memory(error);
     if (status != POPLINER_OK)
         return status;
-    problem->chooser = c;
+    pl_chooser *c = problem->chooser = calloc(1, sizeof *c);
+    if (c == NULL)
+        return fail_memory(error);
     c->of = of;
     c->wish.limits = pl_filter_without_memory(problem).limits;
-    c->num_places = of->variants != NULL ? of->variants->max_stages : 1;
-    c->follows_split = of->variants != NULL && pl_pipeline_follows_split(&of->variants->pipeline);
-    for (size_t i = 0; i < of->ways.count; ++i) {
-        const size_t own = of->ways.costs[i]->max_stages_to_end;
-        c->num_places = own > c->num_places ? own : c->num_places;
-        c->follows_split = c->follows_split || of->ways.costs[i]->follows_split;
-    }
+    c->orders = pl_arrays_new(&c->arrays, of->ways.count, sizeof *c->orders);
     c->of_ways = pl_arrays_new(&c->arrays, of->ways.count, sizeof *c->of_ways);
-    const size_t num_mapped = problem->options->num_mapped_stages;
-    c->stages = pl_arrays_new(&c->arrays, num_mapped, sizeof *c->stages);
-    c->numbers = pl_arrays_new(&c->arrays, num_mapped, sizeof *c->numbers);
+    c->placed = pl_arrays_new(&c->arrays, num_mapped + 1, sizeof *c->placed);
     c->cycles = pl_arrays_new(&c->arrays, num_mapped + 1, sizeof *c->cycles);
     if (c->arrays.failed)
         return fail_memory(error);
+    for (size_t i = 0; status == POPLINER_OK && i < of->ways.count; ++i) {
+        const popliner_costs *costs = of->ways.costs[i];
+        if (costs->max_stages_to_end > problem->num_places)
+            problem->num_places = costs->max_stages_to_end;
+        problem->follows_split = problem->follows_split || costs->follows_split;
+        status = pl_costs_find_order(costs, problem->max_stages, &c->orders[i], error);
+    }
+    if (v == NULL)
+        return status;
+    problem->num_places = v->max_stages;
+    problem->follows_split = pl_pipeline_follows_split(&v->pipeline);
     /* moments are of the device map: check_copies */
-    return pl_choice_bounds_create(of, problem->num_units, problem->max_stages, problem->is_shared,
-                                   &c->bounds, error);
+    return pl_variant_search_create(of, problem->num_units, problem->is_shared, &c->variants,
+                                    error);
 }
 
 void pl_chooser_free(pl_chooser *chooser) {
     if (chooser == NULL)
         return;
-    for (size_t i = 0; chooser->of_ways != NULL && i < chooser->of->ways.count; ++i)
+    for (size_t i = 0; !chooser->arrays.failed && i < chooser->of->ways.count; ++i) {
+        pl_cost_order_clear(&chooser->orders[i]);
         pl_shared_free(&chooser->of_ways[i]);
-    pl_choice_bounds_free(chooser->bounds);
-    pl_frontier_free(&chooser->frontier);
+    }
+    pl_variant_search_free(chooser->variants);
     pl_arrays_free(&chooser->arrays);
     free(chooser);
 }
@@ -94,37 +97,62 @@ void pl_chooser_limit(const pl_problem *problem, const pl_limits *limits, bool b
         problem->chooser->wish = (pl_wish){*limits, by_cycles};
 }
 
-size_t pl_chooser_place(const pl_chooser *chooser, size_t num_stages, size_t stage) {
-    return pl_choices_place(chooser->of, chooser->follows_split, num_stages, stage);
-}
-
-size_t pl_chooser_num_places(const pl_chooser *chooser) {
-    return chooser->num_places;
-}
-
-bool pl_chooser_follows_split(const pl_chooser *chooser) {
-    return chooser->follows_split;
+popliner_status pl_chooser_failure(const pl_problem *problem, popliner_error *error) {
+    const pl_chooser *c = problem->chooser;
+    return c == NULL || c->failed == POPLINER_OK
+               ? POPLINER_OK
+               : pl_fail(error, c->failed, "%s", c->error.message);
 }
 
 /* ---- bounds ---- */
 
-/* Sets *limits to those of an interval as the stage; false if its cuts take too long. */
-static bool limits_of(const pl_stage_rule *rule, size_t first, size_t end,
-                      pl_variant_limits *limits) {
-    *limits = (pl_variant_limits){rule->max_cycles, rule->max_peak_bytes};
+/* Makes a choice the best one if it is within the limits, and better. */
+static bool take(pl_variant_choice *best, const pl_variant_choice *own,
+                 const pl_choice_wish *wish) {
+    if (own->cycles > wish->max_cycles || own->peak_bytes > wish->max_bytes ||
+        own->peak_bytes == POPLINER_PEAK_FORBIDDEN ||
+        (best->exists && !pl_variant_choice_is_better(own, best, wish->by_cycles)))
+        return false;
+    *best = *own;
+    return true;
+}
+
+/* Chooses of the ways of a stage, at a place of the costs. */
+static pl_variant_choice best_way(const pl_ways *ways, const popliner_interval *placed,
+                                  const pl_choice_wish *wish) {
+    pl_variant_choice best = {false, POPLINER_PEAK_FORBIDDEN, UINT64_MAX};
+    for (size_t i = 0; i < ways->count; ++i) {
+        const pl_variant_choice own = {
+            true,
+            popliner_costs_peak(ways->costs[i], placed->first_unit, placed->last_unit,
+                                placed->stages_to_end),
+            popliner_costs_cycles(ways->costs[i], placed->first_unit, placed->last_unit)};
+        take(&best, &own, wish);
+    }
+    return best;
+}
+
+static uint64_t least_peak(const pl_chooser *c, const popliner_interval *placed,
+                           const pl_choice_wish *wish) {
+    return c->variants != NULL ? pl_variant_search_least(c->variants, placed, wish)
+                               : best_way(&c->of->ways, placed, wish).peak_bytes;
+}
+
+/* Sets *wish to the limits of an interval as the stage; false if its cuts take too long. */
+static bool limits_of(const pl_stage_rule *rule, size_t first, size_t end, pl_choice_wish *wish) {
+    *wish = (pl_choice_wish){rule->max_cycles, rule->max_peak_bytes, false};
     if (rule->link_before == NULL)
         return true;
     const uint64_t cuts = rule->link_before[first] + rule->link_after[end];
     if (cuts > rule->max_busy_cycles)
         return false;
     if (rule->max_busy_cycles < UINT64_MAX)
-        limits->max_cycles = pl_speed_most(rule->speed, rule->max_busy_cycles - cuts);
+        wish->max_cycles = pl_speed_most(rule->speed, rule->max_busy_cycles - cuts);
     return true;
 }
 
-uint64_t pl_chooser_least_peak(const pl_problem *problem, const popliner_interval *stage) {
-    static const pl_variant_limits any = {UINT64_MAX, POPLINER_PEAK_FORBIDDEN - 1};
-    return pl_choice_bounds_least(problem->chooser->bounds, stage, &any);
+uint64_t pl_chooser_least_peak(const pl_problem *problem, const popliner_interval *placed) {
+    return least_peak(problem->chooser, placed, &smallest_peak);
 }
 
 uint64_t pl_chooser_part(const pl_problem *problem, const pl_limits *limits,
@@ -133,31 +161,42 @@ uint64_t pl_chooser_part(const pl_problem *problem, const pl_limits *limits,
     const size_t num_stages = problem->options->num_mapped_stages;
     const size_t number = num_stages - stage->stages_to_end;
     const pl_stage_rule rule = pl_stage_rule_of(problem, limits, number, stage->stages_to_end);
-    const popliner_interval own = {stage->first_unit, stage->last_unit, rule.to_end};
+    const popliner_interval placed = {stage->first_unit, stage->last_unit, rule.to_end};
     uint64_t shared = 0;
-    pl_variant_limits most;
-    if (!limits_of(&rule, own.first_unit, own.last_unit + 1, &most))
+    pl_choice_wish wish;
+    if (!limits_of(&rule, placed.first_unit, placed.last_unit + 1, &wish))
         return POPLINER_PEAK_FORBIDDEN;
-    most.max_bytes = POPLINER_PEAK_FORBIDDEN - 1;
-    const uint64_t bytes = pl_choice_bounds_least(problem->chooser->bounds, &own, &most);
+    wish.max_bytes = POPLINER_PEAK_FORBIDDEN - 1;
+    const uint64_t bytes = least_peak(problem->chooser, &placed, &wish);
     if (bytes == POPLINER_PEAK_FORBIDDEN || num_on_ipu == 1)
         return bytes;
     if (of->variants == NULL)
         shared = bytes;
     else if (of->variants->shared_bytes != NULL)
-        shared = of->variants->shared_bytes(of->variants->user, &own, 1);
+        shared = of->variants->shared_bytes(of->variants->user, &placed, 1);
     return bytes - shared + shared / num_on_ipu;
 }
 
 uint64_t pl_chooser_least_cycles(const pl_problem *problem, size_t first_unit, size_t last_unit) {
-    const popliner_interval stage = {first_unit, last_unit, 1};
-    return pl_choice_bounds_cycles(problem->chooser->bounds, &stage);
+    const pl_chooser *c = problem->chooser;
+    const popliner_interval placed = {first_unit, last_unit, 1};
+    pl_choice_wish wish = smallest_peak;
+    wish.by_cycles = true;
+    return c->variants != NULL ? pl_variant_search_cycles(c->variants, &placed)
+                               : best_way(&c->of->ways, &placed, &wish).cycles;
 }
 
 bool pl_chooser_is_over(const pl_stage_rule *rule, size_t first_unit, size_t end_unit) {
-    const popliner_interval stage = {first_unit, end_unit - 1, rule->to_end};
-    const pl_variant_limits limits = {rule->max_cycles, rule->max_peak_bytes};
-    return pl_choice_bounds_is_over(rule->problem->chooser->bounds, &stage, &limits);
+    const pl_chooser *c = rule->problem->chooser;
+    const popliner_interval placed = {first_unit, end_unit - 1, rule->to_end};
+    const pl_choice_wish wish = {rule->max_cycles, rule->max_peak_bytes, false};
+    if (c->variants != NULL)
+        return pl_variant_search_is_over(c->variants, &placed, &wish);
+    bool is_over = true;
+    for (size_t i = 0; is_over && i < c->of->ways.count; ++i)
+        is_over = pl_cost_order_is_over(&c->orders[i], c->of->ways.costs[i], &placed,
+                                        wish.max_cycles, wish.max_bytes);
+    return is_over;
 }
 
 bool pl_chooser_never_shrinks(const pl_problem *problem, uint64_t max_cycles) {
@@ -175,202 +214,178 @@ bool pl_chooser_never_shrinks(const pl_problem *problem, uint64_t max_cycles) {
 }
 
 bool pl_chooser_allows(const pl_stage_rule *rule, size_t first_unit, size_t end_unit) {
-    const popliner_interval stage = {first_unit, end_unit - 1, rule->to_end};
-    pl_variant_limits limits;
+    pl_chooser *c = rule->problem->chooser;
+    const popliner_interval placed = {first_unit, end_unit - 1, rule->to_end};
+    pl_choice_wish wish;
+    bool is_allowed = false;
     /* an IPU that may have no stage allows no bytes, and wants some */
-    return rule->min_peak_bytes <= rule->max_peak_bytes &&
-           limits_of(rule, first_unit, end_unit, &limits) &&
-           pl_choice_bounds_allow(rule->problem->chooser->bounds, &stage, &limits);
+    if (rule->min_peak_bytes > rule->max_peak_bytes ||
+        !limits_of(rule, first_unit, end_unit, &wish))
+        return false;
+    if (c->variants == NULL)
+        return best_way(&c->of->ways, &placed, &wish).exists;
+    if (c->failed == POPLINER_OK)
+        c->failed = pl_variant_search_allow(c->variants, &placed, &wish, &is_allowed, &c->error);
+    return is_allowed;
 }
 
 /* ---- choices ---- */
 
 /* Stages of an IPU that choose together. */
 typedef struct group {
-    const popliner_interval *stages; /* [count], with places of costs */
-    const size_t *numbers;           /* [count]: ascending */
+    const pl_problem *problem;
+    const popliner_interval *stages; /* [count]: ascending */
+    const popliner_interval *placed; /* [count]: with their places in the costs */
     size_t count;
     size_t num_stages; /* of the split */
 } group;
 
-static uint64_t busy_cycles(const pl_problem *problem, const group *g, size_t i, uint64_t cycles) {
+/* Returns the cycles of a stage, which are `cycles` at speed 1 and without its cuts. */
+static uint64_t busy_cycles(const group *g, size_t i, uint64_t cycles) {
     const popliner_interval *own = &g->stages[i];
-    return pl_problem_busy_cycles(problem, g->numbers[i], own->first_unit, own->last_unit, cycles);
+    return pl_problem_busy_cycles(g->problem, g->num_stages - own->stages_to_end, own->first_unit,
+                                  own->last_unit, cycles);
 }
 
 /* Finds the cycles of the stages in a way, and returns their sum. */
-static uint64_t way_cycles(const pl_problem *problem, const group *g, size_t way,
-                           uint64_t *cycles) {
-    const popliner_costs *costs = problem->chooser->of->ways.costs[way];
+static uint64_t way_cycles(const group *g, size_t way, uint64_t *cycles) {
+    const popliner_costs *costs = g->problem->chooser->of->ways.costs[way];
     uint64_t sum = 0;
     for (size_t i = 0; i < g->count; ++i) {
-        const popliner_interval *stage = &g->stages[i];
-        cycles[i] = busy_cycles(problem, g, i,
-                                popliner_costs_cycles(costs, stage->first_unit, stage->last_unit));
+        cycles[i] = busy_cycles(
+            g, i, popliner_costs_cycles(costs, g->stages[i].first_unit, g->stages[i].last_unit));
         sum = pl_add_or_never(sum, cycles[i]);
     }
     return sum;
 }
 
 /* Measures the peak of the stages in a way. */
-static popliner_status measure_way(const pl_problem *problem, const group *g, size_t way,
-                                   uint64_t *peak_bytes, popliner_error *error) {
-    const popliner_costs *costs = problem->chooser->of->ways.costs[way];
-    const popliner_interval *first = g->stages;
-    pl_problem of_way = *problem;
+static popliner_status measure_way(const group *g, size_t way, uint64_t *peak_bytes,
+                                   popliner_error *error) {
+    const popliner_costs *costs = g->problem->chooser->of->ways.costs[way];
+    pl_problem of_way = *g->problem;
     pl_load load;
-    if (!problem->is_shared) {
-        *peak_bytes =
-            popliner_costs_peak(costs, first->first_unit, first->last_unit, first->stages_to_end);
-        return POPLINER_OK;
-    }
+    if (!g->problem->is_shared)
+        return pl_costs_shared_peak(costs, g->placed, g->count, peak_bytes, error);
     of_way.costs = costs;
     of_way.chooser = NULL;
     of_way.depends_on_end = costs->max_stages_to_end > 1;
-    popliner_status status = pl_shared_measure(&problem->chooser->of_ways[way], &of_way, NULL,
-                                               g->stages, g->count, &load, error);
+    popliner_status status = pl_shared_measure(&g->problem->chooser->of_ways[way], &of_way, NULL,
+                                               g->placed, g->count, &load, error);
     *peak_bytes = load.peak_bytes;
     return status;
 }
 
 /* All stages of an IPU go one way: of equal ones the first. */
-static popliner_status choose_way(const pl_problem *problem, const group *g,
-                                  const pl_variant_limits *limits, bool by_cycles,
+static popliner_status choose_way(const group *g, const pl_choice_wish *wish,
                                   pl_variant_choice *best, uint64_t *cycles, pl_text *texts,
                                   popliner_error *error) {
-    const pl_ways *ways = &problem->chooser->of->ways;
+    const pl_ways *ways = &g->problem->chooser->of->ways;
     popliner_status status = POPLINER_OK;
-    size_t way = 0;
-    *best = (pl_variant_choice){0};
-    for (size_t i = 0; status == POPLINER_OK && i < ways->count; ++i) {
-        pl_variant_choice own = {.exists = true, .cycles = way_cycles(problem, g, i, cycles)};
-        if (own.cycles > limits->max_cycles)
+    size_t chosen = 0;
+    for (size_t way = 0; status == POPLINER_OK && way < ways->count; ++way) {
+        pl_variant_choice own = {.exists = true, .cycles = way_cycles(g, way, cycles)};
+        if (own.cycles > wish->max_cycles)
             continue;
-        status = measure_way(problem, g, i, &own.peak_bytes, error);
-        if (status != POPLINER_OK || own.peak_bytes > limits->max_bytes ||
-            (best->exists && !pl_variant_choice_is_better(&own, best, by_cycles)))
-            continue;
-        *best = own;
-        way = i;
+        status = measure_way(g, way, &own.peak_bytes, error);
+        if (status == POPLINER_OK && take(best, &own, wish))
+            chosen = way;
     }
     if (status != POPLINER_OK || !best->exists || texts == NULL)
         return status;
-    way_cycles(problem, g, way, cycles);
+    way_cycles(g, chosen, cycles);
     for (size_t i = 0; i < g->count; ++i)
-        pl_text_add(&texts[i], ways->names[way]);
+        pl_text_add(&texts[i], ways->names[chosen]);
     return POPLINER_OK;
 }
 
-/* Chooses variants. */
-static popliner_status choose_variants(const pl_problem *problem, const group *g,
-                                       const pl_variant_limits *limits, bool by_cycles,
+static popliner_status choose_variants(const group *g, const pl_choice_wish *wish,
                                        pl_variant_choice *best, uint64_t *cycles, pl_text *texts,
                                        popliner_error *error) {
-    const uint64_t speed = pl_speed_of(problem->options, pl_problem_ipu(problem, g->numbers[0]));
-    pl_variant_question q = {.of = problem->chooser->of,
-                             .stages = g->stages,
-                             .count = g->count,
-                             .has_moments = problem->is_shared,
-                             .speed = speed,
-                             .limits = *limits,
-                             .by_cycles = by_cycles};
+    const size_t number = g->num_stages - g->stages[0].stages_to_end;
+    pl_variant_question q = {g->placed, g->count,
+                             pl_speed_of(g->problem->options, pl_problem_ipu(g->problem, number)),
+                             *wish};
     uint64_t links = 0;
-    *best = (pl_variant_choice){0};
     for (size_t i = 0; i < g->count; ++i)
-        links += busy_cycles(problem, g, i, 0);
-    if (links > limits->max_cycles)
+        links += busy_cycles(g, i, 0);
+    if (links > wish->max_cycles)
         return POPLINER_OK;
-    if (limits->max_cycles < UINT64_MAX)
-        q.limits.max_cycles -= links;
+    if (wish->max_cycles < UINT64_MAX)
+        q.wish.max_cycles -= links;
     popliner_status status =
-        pl_frontier_choose(&problem->chooser->frontier, &q, best, cycles, texts, error);
+        pl_variant_search_choose(g->problem->chooser->variants, &q, best, cycles, texts, error);
     best->cycles += best->exists ? links : 0;
     for (size_t i = 0; status == POPLINER_OK && best->exists && texts != NULL && i < g->count; ++i)
-        cycles[i] += busy_cycles(problem, g, i, 0);
+        cycles[i] += busy_cycles(g, i, 0);
     return status;
 }
 
 /* Chooses for the stages of an IPU. cycles[count] become those of each stage if `texts` is not
  * NULL. */
-static popliner_status choose(const pl_problem *problem, const pl_wish *wish, const group *g,
+static popliner_status choose(const pl_problem *problem, const pl_wish *wish,
+                              const popliner_interval *stages, size_t count, size_t num_stages,
                               pl_variant_choice *choice, uint64_t *cycles, pl_text *texts,
                               popliner_error *error) {
+    pl_chooser *c = problem->chooser;
+    const group g = {problem, stages, c->placed, count, num_stages};
+    const size_t to_end = stages[0].stages_to_end;
     const pl_stage_rule rule =
-        pl_stage_rule_of(problem, &wish->limits, g->numbers[0], g->num_stages - g->numbers[0]);
-    pl_variant_limits limits = {wish->limits.max_cycles, rule.max_peak_bytes};
-    popliner_status (*of_all)(const pl_problem *, const group *, const pl_variant_limits *, bool,
-                              pl_variant_choice *, uint64_t *, pl_text *, popliner_error *) =
-        problem->chooser->of->variants != NULL ? choose_variants : choose_way;
+        pl_stage_rule_of(problem, &wish->limits, num_stages - to_end, to_end);
+    pl_choice_wish own = {wish->limits.max_cycles, rule.max_peak_bytes, wish->by_cycles};
+    popliner_status (*of_all)(const group *, const pl_choice_wish *, pl_variant_choice *,
+                              uint64_t *, pl_text *, popliner_error *) =
+        c->variants != NULL ? choose_variants : choose_way;
     popliner_status status = POPLINER_OK;
     *choice = (pl_variant_choice){0};
-    if (problem->is_shared && !pl_options_allow_weight(problem->options, g->stages, g->count))
+    for (size_t i = 0; i < count; ++i) {
+        const size_t number = num_stages - stages[i].stages_to_end;
+        c->placed[i] = stages[i];
+        c->placed[i].stages_to_end = pl_problem_place(problem, num_stages, number);
+    }
+    if (problem->is_shared && !pl_options_allow_weight(problem->options, stages, count))
         return POPLINER_OK;
     if (!problem->is_shared || wish->by_cycles)
-        status = of_all(problem, g, &limits, wish->by_cycles, choice, cycles, texts, error);
+        status = of_all(&g, &own, choice, cycles, texts, error);
     if (status != POPLINER_OK || !problem->is_shared || choice->exists)
         return status;
-    limits.max_bytes = POPLINER_PEAK_FORBIDDEN - 1; /* what does not fit is compared by its bytes */
-    return of_all(problem, g, &limits, false, choice, cycles, NULL, error);
+    /* what does not fit is compared by its bytes */
+    own = (pl_choice_wish){own.max_cycles, POPLINER_PEAK_FORBIDDEN - 1, false};
+    return of_all(&g, &own, choice, cycles, NULL, error);
 }
 
 popliner_status pl_chooser_measure(const pl_problem *problem, const pl_wish *wish,
-                                   const popliner_interval *stages, const size_t *numbers,
-                                   size_t num_stages, size_t count, pl_load *load,
-                                   popliner_error *error) {
+                                   const popliner_interval *stages, size_t count, size_t num_stages,
+                                   pl_load *load, popliner_error *error) {
     const pl_chooser *c = problem->chooser;
-    const group g = {stages, numbers, count, num_stages};
     pl_variant_choice choice;
-    popliner_status status =
-        choose(problem, wish != NULL ? wish : &c->wish, &g, &choice, c->cycles, NULL, error);
-    *load = pl_problem_load(problem, numbers[0],
+    popliner_status status = choose(problem, wish != NULL ? wish : &c->wish, stages, count,
+                                    num_stages, &choice, c->cycles, NULL, error);
+    *load = pl_problem_load(problem, num_stages - stages[0].stages_to_end,
                             choice.exists ? choice.peak_bytes : POPLINER_PEAK_FORBIDDEN,
                             choice.exists ? choice.cycles : UINT64_MAX);
     return status;
 }
 
-popliner_status pl_chooser_measure_map(const pl_problem *problem, const pl_wish *wish,
-                                       const popliner_interval *stages, size_t count, pl_load *load,
-                                       popliner_error *error) {
-    const pl_chooser *c = problem->chooser;
-    const size_t num_stages = problem->options->num_mapped_stages;
-    for (size_t i = 0; i < count; ++i) {
-        c->numbers[i] = num_stages - stages[i].stages_to_end;
-        c->stages[i] = stages[i];
-        c->stages[i].stages_to_end = pl_chooser_place(c, num_stages, c->numbers[i]);
-    }
-    return pl_chooser_measure(problem, wish, c->stages, c->numbers, num_stages, count, load, error);
-}
-
-void pl_chooser_weigh(const pl_problem *problem, const pl_wish *wish, size_t number,
-                      size_t num_stages, size_t first_unit, size_t last_unit, pl_load *load) {
+void pl_chooser_weigh(const pl_problem *problem, const pl_wish *wish,
+                      const popliner_interval *stage, size_t num_stages, pl_load *load) {
     pl_chooser *c = problem->chooser;
-    const popliner_interval stage = {first_unit, last_unit,
-                                     pl_chooser_place(c, num_stages, number)};
     *load = (pl_load){POPLINER_PEAK_FORBIDDEN, UINT64_MAX, UINT64_MAX};
     if (c->failed == POPLINER_OK)
-        c->failed =
-            pl_chooser_measure(problem, wish, &stage, &number, num_stages, 1, load, &c->error);
-}
-
-popliner_status pl_chooser_failure(const pl_problem *problem, popliner_error *error) {
-    const pl_chooser *c = problem->chooser;
-    if (c != NULL && c->failed != POPLINER_OK)
-        return pl_fail(error, c->failed, "%s", c->error.message);
-    return c == NULL ? POPLINER_OK : pl_choice_bounds_failure(c->bounds, error);
+        c->failed = pl_chooser_measure(problem, wish, stage, 1, num_stages, load, &c->error);
 }
 
 /* ---- names ---- */
 
-/* Names the choices of the IPU of a stage, which is its first; `load` becomes that of the IPU. */
+/* Names the choices of the IPU of a stage, which is its first, and adds its load to the values. */
 static popliner_status name_ipu(const pl_problem *problem, popliner_plan *plan, size_t first,
-                                pl_text *texts, pl_load *load, popliner_error *error) {
+                                pl_objective_values *values, popliner_error *error) {
     const size_t count = plan->num_stages;
     pl_wish wish = {problem->chooser->wish.limits, true};
     pl_arrays arrays = {0};
     popliner_interval *stages = pl_arrays_new(&arrays, count, sizeof *stages);
-    size_t *numbers = pl_arrays_new(&arrays, count, sizeof *numbers);
-    uint64_t *cycles = pl_arrays_new(&arrays, count, sizeof *cycles);
-    pl_text *own_texts = pl_arrays_new(&arrays, count, sizeof *own_texts);
+    pl_text *texts = pl_arrays_new(&arrays, count, sizeof *texts);
+    uint64_t *cycles = problem->chooser->cycles;
     popliner_status status = arrays.failed ? fail_memory(error) : POPLINER_OK;
     pl_variant_choice choice = {0};
     size_t num_own = 0;
@@ -380,25 +395,23 @@ static popliner_status name_ipu(const pl_problem *problem, popliner_plan *plan, 
     }
     for (size_t i = first; status == POPLINER_OK && i < count; ++i) {
         const popliner_plan_stage *own = &plan->stages[i];
-        if (i > first && (!problem->is_shared || own->ipu != plan->stages[first].ipu))
-            continue;
-        stages[num_own] = (popliner_interval){own->first_unit, own->last_unit,
-                                              pl_chooser_place(problem->chooser, count, i)};
-        numbers[num_own++] = i;
+        if (i == first || (problem->is_shared && own->ipu == plan->stages[first].ipu))
+            stages[num_own++] = (popliner_interval){own->first_unit, own->last_unit, count - i};
     }
-    const group g = {stages, numbers, num_own, count};
     if (status == POPLINER_OK)
-        status = choose(problem, &wish, &g, &choice, cycles, own_texts, error);
+        status = choose(problem, &wish, stages, num_own, count, &choice, cycles, texts, error);
     if (status == POPLINER_OK && !choice.exists)
         status =
             pl_fail(error, POPLINER_ERROR_INTERNAL,
                     "the IPU of stage %zu has no variant within the limits of the plan", first);
-    for (size_t i = 0; own_texts != NULL && i < num_own; ++i) {
-        texts[numbers[i]] = own_texts[i];
-        plan->stages[numbers[i]].peak_bytes = choice.peak_bytes;
-        plan->stages[numbers[i]].cycles = cycles[i];
+    for (size_t i = 0; i < num_own; ++i) {
+        const size_t number = count - stages[i].stages_to_end;
+        plan->choices[number] = texts[i].data;
+        plan->stages[number].peak_bytes = choice.peak_bytes;
+        plan->stages[number].cycles = cycles[i];
     }
-    *load = pl_problem_load(problem, first, choice.peak_bytes, choice.cycles);
+    pl_objective_values_add(values,
+                            pl_problem_load(problem, first, choice.peak_bytes, choice.cycles));
     pl_arrays_free(&arrays);
     return status;
 }
@@ -406,23 +419,15 @@ static popliner_status name_ipu(const pl_problem *problem, popliner_plan *plan, 
 popliner_status pl_chooser_name(const pl_problem *problem, popliner_plan *plan,
                                 popliner_error *error) {
     pl_objective_values values = PL_OBJECTIVE_VALUES_INIT;
-    pl_text *texts = pl_new_array(plan->num_stages, sizeof *texts);
     plan->choices = pl_new_array(plan->num_stages, sizeof *plan->choices);
-    popliner_status status =
-        plan->choices == NULL || texts == NULL ? fail_memory(error) : POPLINER_OK;
+    popliner_status status = plan->choices == NULL ? fail_memory(error) : POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; ++i) {
-        pl_load load;
         size_t first = problem->is_shared ? 0 : i;
         while (plan->stages[first].ipu != plan->stages[i].ipu)
             ++first;
-        if (first < i)
-            continue;
-        status = name_ipu(problem, plan, i, texts, &load, error);
-        pl_objective_values_add(&values, load);
+        if (first == i)
+            status = name_ipu(problem, plan, i, &values, error);
     }
-    for (size_t i = 0; plan->choices != NULL && texts != NULL && i < plan->num_stages; ++i)
-        plan->choices[i] = texts[i].data;
-    free(texts);
     plan->peak_bytes = values.peak_bytes;
     plan->cycles = values.cycles;
     plan->spread = plan->num_stages == 0 ? 0 : values.peak_bytes - values.min_peak_bytes;

@@ -304,8 +304,8 @@ static uint64_t value_of(const pl_integer_program *s, pl_measure measure, const 
     if (s->problem->chooser != NULL) {
         const pl_wish wish = {s->limits, measure == PL_MEASURE_CYCLES};
         pl_load own;
-        pl_chooser_weigh(s->problem, &wish, at->stage, at->stage + at->to_end, c->first_unit,
-                         c->last_unit, &own);
+        const popliner_interval stage = {c->first_unit, c->last_unit, at->to_end};
+        pl_chooser_weigh(s->problem, &wish, &stage, at->stage + at->to_end, &own);
         return pl_load_value(&own, measure);
     }
     if (measure == PL_MEASURE_CYCLES)

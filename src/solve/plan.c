@@ -91,11 +91,10 @@ popliner_interval pl_split_interval(const pl_problem *problem, const pl_split *s
                                pl_problem_place(problem, split->num_stages, stage)};
 }
 
-/* Computes the load of the IPU of `stage`, its first one. `together` and `numbers` have room for
- * all stages. */
+/* Computes the load of the IPU of `stage`, its first one. `together` has room for all stages. */
 static popliner_status measure_ipu(const pl_problem *problem, const popliner_interval *stages,
                                    size_t num_stages, size_t stage, popliner_interval *together,
-                                   size_t *numbers, pl_load *load, popliner_error *error) {
+                                   pl_load *load, popliner_error *error) {
     size_t count = 0;
     size_t end = problem->is_shared ? num_stages : stage + 1;
     uint64_t peak_bytes = 0;
@@ -104,12 +103,14 @@ static popliner_status measure_ipu(const pl_problem *problem, const popliner_int
         if (pl_problem_ipu(problem, other) != pl_problem_ipu(problem, stage))
             continue;
         together[count] = stages[other];
-        numbers[count++] = other;
+        if (problem->chooser != NULL)
+            together[count].stages_to_end = num_stages - other;
+        ++count;
         cycles = pl_add_or_never(cycles, pl_problem_cycles(problem, other, stages[other].first_unit,
                                                            stages[other].last_unit));
     }
     if (problem->chooser != NULL)
-        return pl_chooser_measure(problem, NULL, together, numbers, num_stages, count, load, error);
+        return pl_chooser_measure(problem, NULL, together, count, num_stages, load, error);
     popliner_status status = pl_problem_shared_peak(problem, together, count, &peak_bytes, error);
     *load = pl_problem_load(problem, stage, peak_bytes, cycles);
     return status;
@@ -121,7 +122,6 @@ popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *spl
     size_t num_stages = split->num_stages;
     pl_arrays arrays = {0};
     popliner_interval *stages = pl_arrays_new(&arrays, 2 * num_stages, sizeof *stages);
-    size_t *numbers = pl_arrays_new(&arrays, num_stages, sizeof *numbers);
     popliner_status status = arrays.failed ? pl_fail_memory(error, "the stages") : POPLINER_OK;
     *values = (pl_objective_values)PL_OBJECTIVE_VALUES_INIT;
     for (size_t i = 0; status == POPLINER_OK && i < num_stages; ++i)
@@ -139,8 +139,7 @@ popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *spl
             continue;
         }
         pl_load load;
-        status =
-            measure_ipu(problem, stages, num_stages, i, stages + num_stages, numbers, &load, error);
+        status = measure_ipu(problem, stages, num_stages, i, stages + num_stages, &load, error);
         if (status != POPLINER_OK)
             break;
         if (peaks_bytes != NULL)

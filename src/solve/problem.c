@@ -199,14 +199,12 @@ popliner_status pl_problem_create_like(pl_problem *problem, const pl_problem *li
     link_placements(p);
     for (size_t i = 0; i < options->num_pairs && !p->is_shared; ++i)
         join(p, options->pairs[i]);
+    p->num_places = costs->max_stages_to_end;
+    p->follows_split = costs->follows_split;
     status = pl_chooser_create(p, error);
     if (status != POPLINER_OK)
         goto done;
-    p->num_places =
-        p->chooser != NULL ? pl_chooser_num_places(p->chooser) : costs->max_stages_to_end;
     p->depends_on_end = p->num_places > 1;
-    p->follows_split =
-        p->chooser != NULL ? pl_chooser_follows_split(p->chooser) : costs->follows_split;
     p->depends_on_ipu = options->num_ipu_limits > 0 || cycles_depend_on_ipu(p);
     for (size_t unit = 0; unit < p->num_units; ++unit)
         p->depends_on_ipu = p->depends_on_ipu || p->unit_ipu[unit] != PL_ANY_IPU;
@@ -256,7 +254,8 @@ bool pl_options_allow_weight(const popliner_solver_options *options,
 }
 
 size_t pl_problem_place(const pl_problem *problem, size_t num_stages, size_t stage) {
-    return problem->chooser != NULL ? pl_chooser_place(problem->chooser, num_stages, stage)
+    return problem->chooser != NULL ? pl_choices_place(problem->costs->choices,
+                                                       problem->follows_split, num_stages, stage)
                                     : pl_costs_place(problem->costs, num_stages, stage);
 }
 

@@ -164,13 +164,14 @@ static pl_load choose(step_search *s, size_t k, size_t first, size_t end) {
     chosen *own = &s->choices[s->like[k] * pl_triangle_size(s->num_units) +
                               pl_triangle_place(s->num_units, first, end - 1)];
     const bool is_usual = s->most_bytes >= s->usual.max_peak_bytes;
+    const popliner_interval stage = {first, end - 1, s->num_stages - k};
     pl_load load;
     if (own->is_known && is_usual)
         return own->load;
     wish.limits.max_peak_bytes = pl_smaller(wish.limits.max_peak_bytes, s->most_bytes);
     *s->work -= pl_smaller(*s->work,
                            of->variants == NULL ? WORK_OF_WAYS : WORK_OF_VARIANTS * (end - first));
-    pl_chooser_weigh(&s->problem, &wish, k, s->num_stages, first, end - 1, &load);
+    pl_chooser_weigh(&s->problem, &wish, &stage, s->num_stages, &load);
     if (is_usual)
         *own = (chosen){true, load};
     return load;

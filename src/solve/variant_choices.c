@@ -11,19 +11,84 @@
 
 enum { MAX_ROWS = 1 << 22 };
 
+/* From a variant of a unit to one that takes more cycles and fewer bytes. */
+typedef struct step {
+    uint64_t cycles;
+    uint64_t bytes;
+} step;
+
+/* Steps of units, the best first. */
+typedef struct ladder {
+    step *steps; /* [variants] */
+    size_t count;
+} ladder;
+
+/* A unit of the question. */
+typedef struct choosing_unit {
+    size_t stage;
+    size_t begin; /* the units of its stage */
+    size_t end;
+    size_t first_option; /* recomputing the whole stage follows those of its last unit */
+    size_t num_options;
+} choosing_unit;
+
+/* Sums of what the units before one need in a place. */
+typedef struct sums {
+    size_t place; /* 0: none yet */
+    pl_variant_counts counts;
+    uint64_t *fast_bytes;  /* [units + 1]: of the fastest variants */
+    uint64_t *least_bytes; /* [units + 1] */
+} sums;
+
+/* A search asks for few of many places in turn; they share these sums. Prime, so that neighbours do
+ * not meet. */
+enum { NUM_SUMS = 61 };
+
+struct pl_variant_search {
+    const pl_choices *of;
+    bool has_moments;
+    pl_arrays arrays; /* own the others */
+    uint64_t *cycles; /* [units + 1]: the fewest cycles of the units before one */
+
+    sums *sums; /* [NUM_SUMS] */
+
+    /* The stage of the last bound, which may be longer in the next. */
+    size_t place;
+    pl_variant_stage stage;
+    ladder ladder; /* of its first units, up to this one */
+    size_t end_of_ladder;
+
+    /* The question, and rows of numbers: cycles, where a choice comes from, amounts. */
+    const pl_variant_question *question;
+    size_t num_all;                 /* moments of the IPU */
+    pl_variant_counts *counts_then; /* [stages * num_all] */
+    choosing_unit *units;           /* [num_units + 1]: the last one ends the options */
+    size_t num_units;
+    pl_variant *options; /* the first unit of a stage has the cycles of the cuts */
+    size_t num_options;
+    ladder of_options;
+    uint64_t shared_bytes;
+    size_t num_moments; /* that count so far */
+    size_t *moments;    /* [num_moments] */
+    size_t num_amounts; /* bytes at each moment, then maybe the cycles of each stage */
+    size_t width;       /* of a row */
+    uint64_t *items;    /* [num_options]: rows of each */
+    uint64_t *rows;     /* [count]: choices of all units so far, those of the last at the end */
+    size_t count;
+    size_t current; /* where the rows of the last unit begin */
+    uint64_t *rest; /* [num_units + 1]: rows of what the units from here on take at least */
+    uint64_t *most; /* a row: the limits */
+    uint64_t cycle_weight;
+    uint64_t byte_weight;
+    size_t *picked;     /* [num_units]: options; all units of a stage may be recomputed */
+    pl_variant *totals; /* [stages]: of what was picked */
+};
+
 static popliner_status fail_memory(popliner_error *error) {
     return pl_fail_memory(error, "the variants of the stages");
 }
 
-/* ---- steps ---- */
-
-/* From a variant of a unit to one that takes more cycles and fewer bytes. */
-typedef struct pl_variant_step {
-    size_t unit;
-    size_t number; /* of the steps of the unit */
-    uint64_t cycles;
-    uint64_t bytes;
-} step;
+/* ---- variants of a unit ---- */
 
 /* Returns -1, 0 or 1: whether a saves more bytes for a cycle than b, as many, or fewer. */
 static int compare_ratios(const step *a, const step *b) {
@@ -37,35 +102,30 @@ static int compare_ratios(const step *a, const step *b) {
     return pl_product_compare(&other, &own);
 }
 
-/* Returns the variant of a unit with the fewest cycles, of these with the fewest bytes. */
-static const pl_variant *fastest_of(const pl_variants *v, size_t unit, pl_variant_counts counts) {
-    const pl_variant *fastest = &v->items[v->first[unit]];
-    for (size_t i = v->first[unit]; i < v->first[unit + 1]; ++i) {
-        const pl_variant *own = &v->items[i];
+/* Returns the variant with the fewest cycles, of these with the fewest bytes. */
+static const pl_variant *fastest_of(const pl_variant *variants, size_t count,
+                                    pl_variant_counts counts) {
+    const pl_variant *fastest = variants;
+    for (const pl_variant *own = variants; own < variants + count; ++own)
         if (own->cycles < fastest->cycles ||
             (own->cycles == fastest->cycles &&
              pl_variant_bytes(own, counts) < pl_variant_bytes(fastest, counts)))
             fastest = own;
-    }
     return fastest;
 }
 
-/* Adds the steps of a unit, its lower convex hull, to those of others, of which the best are first.
- * There is room for them. Returns their number. */
-static size_t add_steps(step *steps, size_t count, const pl_variants *v, size_t unit,
-                        pl_variant_counts counts) {
-    const pl_variant *now = fastest_of(v, unit, counts);
-    size_t at = 0;
-    for (size_t number = 0;; ++number) {
+/* Adds the steps of a unit, its lower convex hull, to those of others. */
+static void add_steps(ladder *l, const pl_variant *variants, size_t count,
+                      pl_variant_counts counts) {
+    const pl_variant *now = fastest_of(variants, count, counts);
+    for (size_t at = 0;;) {
         const uint64_t bytes = pl_variant_bytes(now, counts);
         const pl_variant *next = NULL;
         step best = {0};
-        for (size_t i = v->first[unit]; i < v->first[unit + 1]; ++i) {
-            const pl_variant *other = &v->items[i];
+        for (const pl_variant *other = variants; other < variants + count; ++other) {
             if (pl_variant_bytes(other, counts) >= bytes)
                 continue;
-            const step own = {unit, number, other->cycles - now->cycles,
-                              bytes - pl_variant_bytes(other, counts)};
+            const step own = {other->cycles - now->cycles, bytes - pl_variant_bytes(other, counts)};
             const int order = next == NULL ? -1 : compare_ratios(&own, &best);
             if (order < 0 || (order == 0 && own.cycles > best.cycles)) {
                 next = other;
@@ -73,39 +133,41 @@ static size_t add_steps(step *steps, size_t count, const pl_variants *v, size_t 
             }
         }
         if (next == NULL)
-            return count;
-        /* after those that are as good: units are added in order */
-        for (size_t end = count; at < end;) {
+            return;
+        /* after those that are as good */
+        for (size_t end = l->count; at < end;) {
             const size_t middle = at + (end - at) / 2;
-            if (compare_ratios(&best, &steps[middle]) < 0)
+            if (compare_ratios(&best, &l->steps[middle]) < 0)
                 end = middle;
             else
                 at = middle + 1;
         }
-        memmove(&steps[at + 1], &steps[at], (count - at) * sizeof *steps);
-        steps[at++] = best;
-        ++count;
+        memmove(&l->steps[at + 1], &l->steps[at], (l->count - at) * sizeof *l->steps);
+        l->steps[at++] = best;
+        ++l->count;
         now = next;
     }
 }
 
 /* ---- rows ---- */
 
-/* The numbers of a choice: cycles, where it comes from, amounts. */
 enum { CYCLES, ORIGIN, AMOUNTS };
 
 /* A stage that recomputes all its units comes from the row before the stage. It is the last of
  * equal rows. */
 #define ALL_UNITS ((uint64_t)1 << 63)
-static const size_t recomputed = SIZE_MAX;
 
-static uint64_t *row_at(const pl_frontier *f, size_t row) {
+static uint64_t *row_at(const pl_variant_search *f, size_t row) {
     return f->rows + row * f->width;
 }
 
-void pl_frontier_free(pl_frontier *frontier) {
-    pl_arrays_free(&frontier->arrays);
-    *frontier = (pl_frontier){0};
+static const uint64_t *item_at(const pl_variant_search *f, size_t option) {
+    return f->items + option * f->width;
+}
+
+/* Returns the option that the stage of a unit is recomputed. */
+static size_t full_of(const pl_variant_search *f, const choosing_unit *unit) {
+    return f->units[unit->end].first_option - 1;
 }
 
 static int compare_rows(const void *left, const void *right) {
@@ -120,7 +182,7 @@ static int compare_rows(const void *left, const void *right) {
 }
 
 /* True if no amount of a row is larger than that of another one. */
-static bool is_no_larger(const pl_frontier *f, const uint64_t *row, const uint64_t *other) {
+static bool is_no_larger(const pl_variant_search *f, const uint64_t *row, const uint64_t *other) {
     size_t k = AMOUNTS;
     while (k < f->width && row[k] <= other[k])
         ++k;
@@ -128,7 +190,7 @@ static bool is_no_larger(const pl_frontier *f, const uint64_t *row, const uint64
 }
 
 /* Sorts the current rows by cycles, and drops those that another one beats. */
-static void keep_rows(pl_frontier *f) {
+static void keep_rows(pl_variant_search *f) {
     const bool has_one = f->num_amounts == 1; /* then the last one has the fewest bytes */
     const size_t size = f->width * sizeof *f->rows;
     const size_t first = f->current;
@@ -147,7 +209,7 @@ static void keep_rows(pl_frontier *f) {
 }
 
 /* True if a row may be part of the best choice, with the least that later units take. */
-static bool is_within(const pl_frontier *f, const uint64_t *row, const uint64_t *rest) {
+static bool is_within(const pl_variant_search *f, const uint64_t *row, const uint64_t *rest) {
     const uint64_t score = row[CYCLES] * f->cycle_weight + row[AMOUNTS] * f->byte_weight;
     bool is_so =
         row[CYCLES] + rest[CYCLES] <= f->most[CYCLES] && score + rest[ORIGIN] <= f->most[ORIGIN];
@@ -157,31 +219,20 @@ static bool is_within(const pl_frontier *f, const uint64_t *row, const uint64_t 
 }
 
 /* True if rows have the cycles of each stage, before the speed rounds them. */
-static bool has_stages(const pl_frontier *f) {
+static bool has_stages(const pl_variant_search *f) {
     return f->num_amounts > f->num_moments;
 }
 
-static pl_variant_counts *counts_of(const pl_frontier *f, size_t stage, size_t moment) {
-    return &f->counts[stage * f->num_all + moment];
+static pl_variant_counts *counts_of(const pl_variant_search *f, size_t stage, size_t moment) {
+    return &f->counts_then[stage * f->num_all + moment];
 }
 
-static uint64_t *stage_cycles(const pl_frontier *f, uint64_t *row, size_t stage) {
+static uint64_t *stage_cycles(const pl_variant_search *f, uint64_t *row, size_t stage) {
     return &row[AMOUNTS + f->num_moments + stage];
 }
 
-/* Sets a row to the numbers of a variant, or of a stage. */
-static void set_row(const pl_frontier *f, size_t stage, const pl_variant *variant, uint64_t *row) {
-    const uint64_t speed = f->question->speed;
-    memset(row, 0, f->width * sizeof *row);
-    row[CYCLES] = pl_speed_cycles(speed, variant->cycles);
-    for (size_t m = 0; m < f->num_moments; ++m)
-        row[AMOUNTS + m] = pl_variant_bytes(variant, *counts_of(f, stage, f->moments[m]));
-    if (has_stages(f))
-        *stage_cycles(f, row, stage) = variant->cycles;
-}
-
 /* Appends the sum of a row and own numbers, if it may be part of the best choice. */
-static void add_row(pl_frontier *f, size_t before, size_t stage, const uint64_t *own,
+static void add_row(pl_variant_search *f, size_t before, size_t stage, const uint64_t *own,
                     uint64_t origin, const uint64_t *rest) {
     uint64_t *row = row_at(f, before);
     uint64_t *next = row_at(f, f->count);
@@ -195,25 +246,13 @@ static void add_row(pl_frontier *f, size_t before, size_t stage, const uint64_t 
     f->count += is_within(f, next, rest);
 }
 
-/* Returns the number of variants of a unit; its last one may be that all units of the stage are
- * recomputed. */
-static size_t num_variants(const pl_variant_stage *s, size_t unit) {
-    return s->variants->first[unit + 1] - s->variants->first[unit];
-}
-
-static size_t count_units(const pl_variant_question *q) {
-    size_t count = 0;
-    for (size_t i = 0; i < q->count; ++i)
-        count += q->stages[i].last_unit + 1 - q->stages[i].first_unit;
-    return count;
-}
-
-/* Adds what a unit, or a whole stage, may be to the rows begin ... end - 1. */
-static popliner_status add_rows(pl_frontier *f, size_t stage, size_t begin, size_t end,
-                                const uint64_t *own, size_t num_own, const uint64_t *rest,
-                                uint64_t mark, popliner_error *error) {
+/* Adds each of some options of the units up to `unit` to the rows begin ... end - 1. */
+static popliner_status add_rows(pl_variant_search *f, size_t unit, size_t begin, size_t end,
+                                size_t first_option, size_t num_options, uint64_t mark,
+                                popliner_error *error) {
     const popliner_interval *stages = f->question->stages;
-    const size_t wanted = f->count + (end - begin) * num_own + 1;
+    const uint64_t *rest = f->rest + (unit + 1) * f->width;
+    const size_t wanted = f->count + (end - begin) * num_options + 1;
     if (wanted > MAX_ROWS)
         return pl_fail(error, POPLINER_ERROR_INPUT,
                        "units %zu to %zu offer too many choices between memory and cycles; use "
@@ -222,38 +261,35 @@ static popliner_status add_rows(pl_frontier *f, size_t stage, size_t begin, size
     if (!pl_arrays_grow(&f->arrays, &f->rows, wanted * f->width, sizeof *f->rows))
         return fail_memory(error);
     for (size_t i = begin; i < end; ++i)
-        for (size_t k = 0; k < num_own; ++k)
-            add_row(f, i, stage, own + k * f->width, mark | (uint64_t)i << 32 | k, rest);
+        for (size_t k = 0; k < num_options; ++k)
+            add_row(f, i, f->units[unit].stage, item_at(f, first_option + k),
+                    mark | (uint64_t)i << 32 | k, rest);
     return POPLINER_OK;
 }
 
-/* Finds the rows of all stages. */
-static popliner_status find_rows(pl_frontier *f, popliner_error *error) {
-    const uint64_t *rest = f->rest;
-    const uint64_t *own = f->items;
+/* Finds the rows of all units. */
+static popliner_status find_rows(pl_variant_search *f, popliner_error *error) {
     popliner_status status = POPLINER_OK;
+    size_t begin = 0; /* the rows before the stage */
+    size_t end = 0;
     if (!pl_arrays_grow(&f->arrays, &f->rows, f->width, sizeof *f->rows))
         return fail_memory(error);
     memset(f->rows, 0, f->width * sizeof *f->rows);
     f->count = 1;
     f->current = 0;
-    for (size_t i = 0; i < f->question->count; ++i) {
-        const pl_variant_stage *s = &f->stages[i];
-        const size_t begin = f->current;
-        const size_t end = f->count;
-        for (size_t unit = s->first_unit; status == POPLINER_OK && unit < s->end; ++unit) {
-            const size_t first = f->current;
-            f->current = f->count;
-            rest += f->width;
-            status = add_rows(f, i, first, f->current, own, num_variants(s, unit), rest, 0, error);
-            own += num_variants(s, unit) * f->width;
-            if (status == POPLINER_OK && s->variants->has_full && unit + 1 == s->end) {
-                status = add_rows(f, i, begin, end, own, 1, rest, ALL_UNITS, error);
-                own += f->width;
-            }
-            if (status == POPLINER_OK)
-                keep_rows(f);
+    for (size_t i = 0; status == POPLINER_OK && i < f->num_units; ++i) {
+        const choosing_unit *unit = &f->units[i];
+        const size_t first = f->current;
+        f->current = f->count;
+        if (i == unit->begin) {
+            begin = first;
+            end = f->current;
         }
+        status = add_rows(f, i, first, f->current, unit->first_option, unit->num_options, 0, error);
+        if (status == POPLINER_OK && f->of->variants->has_full && i + 1 == unit->end)
+            status = add_rows(f, i, begin, end, full_of(f, unit), 1, ALL_UNITS, error);
+        if (status == POPLINER_OK)
+            keep_rows(f);
     }
     return status;
 }
@@ -261,7 +297,7 @@ static popliner_status find_rows(pl_frontier *f, popliner_error *error) {
 /* ---- limits of rows ---- */
 
 /* Sets the cells of a row to those of a sum, if these are less. */
-static void lower(const pl_frontier *f, uint64_t *row, const uint64_t *before,
+static void lower(const pl_variant_search *f, uint64_t *row, const uint64_t *before,
                   const uint64_t *own) {
     const uint64_t rounded = f->question->speed != POPLINER_SPEED_ONE; /* up, in each stage */
     const uint64_t cycles = own[CYCLES] - pl_smaller(own[CYCLES], rounded);
@@ -273,99 +309,76 @@ static void lower(const pl_frontier *f, uint64_t *row, const uint64_t *before,
 }
 
 /* Sets f->rest: of scores instead of what rows come from. */
-static void find_rest(pl_frontier *f) {
-    const pl_variant_question *q = f->question;
-    uint64_t *at = f->rest + count_units(q) * f->width;
-    const uint64_t *own = f->items + f->num_items * f->width;
-    memset(at, 0, f->width * sizeof *at);
-    for (size_t i = q->count; i-- > 0;) {
-        const pl_variant_stage *s = &f->stages[i];
-        const uint64_t *after = at;
-        const uint64_t *full = s->variants->has_full ? own - f->width : NULL;
-        own = full != NULL ? full : own;
-        for (size_t unit = s->end; unit-- > s->first_unit;) {
-            const uint64_t *next = at;
-            at -= f->width;
-            memset(at, UINT8_MAX, f->width * sizeof *at);
-            for (size_t k = num_variants(s, unit); k-- > 0;)
-                lower(f, at, next, own -= f->width);
-        }
-        if (full != NULL)
-            lower(f, at, after, full);
+static void find_rest(pl_variant_search *f) {
+    memset(f->rest + f->num_units * f->width, 0, f->width * sizeof *f->rest);
+    for (size_t i = f->num_units; i-- > 0;) {
+        const choosing_unit *unit = &f->units[i];
+        uint64_t *at = f->rest + i * f->width;
+        memset(at, UINT8_MAX, f->width * sizeof *at);
+        for (size_t k = 0; k < unit->num_options; ++k)
+            lower(f, at, at + f->width, item_at(f, unit->first_option + k));
+        if (f->of->variants->has_full && i == unit->begin)
+            lower(f, at, f->rest + unit->end * f->width, item_at(f, full_of(f, unit)));
     }
 }
 
-/* Takes whole steps, the best first, as long as they are within the cycles, or until they are
- * within the bytes; lowers the limits, at one moment, to those of this choice. Returns the step at
- * which parts would count; NULL if none would. */
-static const step *limit_by_steps(pl_frontier *f) {
+/* Takes whole steps, the best first, until they are within the bytes, or as long as they are within
+ * the cycles; lowers the limits, at one moment, to those of this choice. Returns the step at which
+ * parts would count; NULL if none would. */
+static const step *limit_by_steps(pl_variant_search *f) {
     const pl_variant_question *q = f->question;
-    const pl_variants *v = q->of->variants;
-    const uint64_t most_bytes = f->most[AMOUNTS];
+    const bool by_cycles = q->wish.by_cycles;
     /* each of several stages may be rounded */
     const uint64_t rounded = q->speed != POPLINER_SPEED_ONE ? q->count - 1 : 0;
-    uint64_t best = pl_speed_most(q->speed, f->most[CYCLES] - pl_smaller(rounded, f->most[CYCLES]));
-    const uint64_t most_cycles = best;
+    const uint64_t most_cycles =
+        pl_speed_most(q->speed, f->most[CYCLES] - pl_smaller(rounded, f->most[CYCLES]));
     const step *critical = NULL;
     uint64_t cycles = 0;
     uint64_t bytes = 0;
-    size_t num_steps = 0;
-    const size_t first_unit = q->stages[0].first_unit;
-    for (size_t i = 0; i < q->count; ++i) {
-        const pl_variant_stage *s = &f->stages[i];
-        cycles += pl_variant_stage_cut_cycles(s);
-        for (size_t unit = s->first_unit; unit < s->end; ++unit) {
-            const pl_variant_counts counts = *counts_of(f, i, f->moments[0]);
-            const pl_variant *fastest = fastest_of(v, unit, counts);
-            cycles += fastest->cycles;
-            bytes += pl_variant_bytes(fastest, counts);
-            num_steps = add_steps(f->steps, num_steps, v, unit, counts);
-            f->taken[unit - first_unit] = 0;
-        }
+    f->of_options.count = 0;
+    for (const choosing_unit *unit = f->units; unit < f->units + f->num_units; ++unit) {
+        const pl_variant *options = &f->options[unit->first_option];
+        const pl_variant_counts counts = *counts_of(f, unit->stage, f->moments[0]);
+        const pl_variant *fastest = fastest_of(options, unit->num_options, counts);
+        cycles += fastest->cycles;
+        bytes += pl_variant_bytes(fastest, counts);
+        add_steps(&f->of_options, options, unit->num_options, counts);
     }
-    if (q->by_cycles && bytes <= most_bytes)
-        best = pl_smaller(best, cycles);
-    for (size_t i = 0; i < num_steps && (!q->by_cycles || bytes > most_bytes); ++i) {
-        const step *own = &f->steps[i];
-        if (f->taken[own->unit - first_unit] != own->number)
-            continue;
-        const uint64_t next = pl_add_or_never(cycles, own->cycles);
-        const bool ends = q->by_cycles ? bytes - own->bytes <= most_bytes : next > most_cycles;
-        if (ends && q->by_cycles)
-            best = pl_smaller(best, next);
-        if (ends) {
-            critical = critical == NULL ? own : critical;
-            continue;
-        }
+    for (size_t i = 0; i < f->of_options.count && (!by_cycles || bytes > f->most[AMOUNTS]); ++i) {
+        const uint64_t next = pl_add_or_never(cycles, f->of_options.steps[i].cycles);
+        if (by_cycles || next > most_cycles)
+            critical = &f->of_options.steps[i];
+        if (!by_cycles && next > most_cycles)
+            break;
         cycles = next;
-        bytes -= own->bytes;
-        ++f->taken[own->unit - first_unit];
+        bytes -= f->of_options.steps[i].bytes;
     }
-    if (f->num_moments == 1 && q->by_cycles && best < most_cycles)
-        f->most[CYCLES] = pl_smaller(f->most[CYCLES], pl_speed_cycles(q->speed, best) + rounded);
-    else if (f->num_moments == 1 && !q->by_cycles && cycles <= most_cycles)
-        f->most[AMOUNTS] = pl_smaller(most_bytes, bytes);
+    if (f->num_moments > 1 || cycles > most_cycles || bytes > f->most[AMOUNTS])
+        return critical;
+    if (!by_cycles)
+        f->most[AMOUNTS] = bytes;
+    else if (cycles < most_cycles)
+        f->most[CYCLES] = pl_smaller(f->most[CYCLES], pl_speed_cycles(q->speed, cycles) + rounded);
     return critical;
 }
 
 /* Limits the rows: to what all units take at most, to a good choice, and by the weights with which
  * the best rows have almost the smallest score: those of the critical step. */
-static void limit_rows(pl_frontier *f, const pl_variant_limits *limits) {
-    const bool by_cycles = f->question->by_cycles;
+static void limit_rows(pl_variant_search *f, const pl_choice_wish *wish) {
     uint64_t all_cycles = 0;
     uint64_t all_bytes = 0;
-    for (size_t i = 0; i < f->num_items; ++i) {
-        all_cycles = pl_add_or_never(all_cycles, f->items[i * f->width + CYCLES]);
-        all_bytes = pl_add_or_never(all_bytes, f->items[i * f->width + AMOUNTS]);
+    for (size_t i = 0; i < f->num_options; ++i) {
+        all_cycles = pl_add_or_never(all_cycles, item_at(f, i)[CYCLES]);
+        all_bytes = pl_add_or_never(all_bytes, item_at(f, i)[AMOUNTS]);
     }
-    f->most[CYCLES] = limits->max_cycles;
+    f->most[CYCLES] = wish->max_cycles;
     for (size_t k = AMOUNTS; k < f->width; ++k)
-        f->most[k] = limits->max_bytes;
+        f->most[k] = wish->max_bytes;
     const step *critical = limit_by_steps(f);
     f->most[CYCLES] = pl_smaller(f->most[CYCLES], all_cycles);
     f->most[AMOUNTS] = pl_smaller(f->most[AMOUNTS], all_bytes);
-    f->cycle_weight = critical != NULL ? critical->bytes : by_cycles;
-    f->byte_weight = critical != NULL ? critical->cycles : !by_cycles;
+    f->cycle_weight = critical != NULL ? critical->bytes : wish->by_cycles;
+    f->byte_weight = critical != NULL ? critical->cycles : !wish->by_cycles;
     while (pl_multiply_or_never(all_cycles, f->cycle_weight) > UINT64_MAX / 4 ||
            pl_multiply_or_never(all_bytes, f->byte_weight) > UINT64_MAX / 4) {
         f->cycle_weight /= 2;
@@ -377,68 +390,68 @@ static void limit_rows(pl_frontier *f, const pl_variant_limits *limits) {
 
 /* ---- the best row ---- */
 
-/* Makes the arrays of the question. */
-static popliner_status prepare(pl_frontier *f, popliner_error *error) {
+/* Finds the units and the options of the question. */
+static popliner_status prepare(pl_variant_search *f, popliner_error *error) {
     const pl_variant_question *q = f->question;
-    const pl_variants *v = q->of->variants;
-    const size_t first = q->stages[0].first_unit;
-    const size_t end = q->stages[q->count - 1].last_unit + 1;
-    f->num_items = v->has_full ? q->count : 0;
-    f->num_all = q->has_moments ? pl_variants_num_moments(v, q->stages[0].stages_to_end) : 1;
-    pl_arrays_grow(&f->arrays, &f->counts, q->count * f->num_all, sizeof *f->counts);
-    pl_arrays_grow(&f->arrays, &f->stages, q->count, sizeof *f->stages);
-    pl_arrays_grow(&f->arrays, &f->sums, q->count, sizeof *f->sums);
-    pl_arrays_grow(&f->arrays, &f->steps, v->first[end] - v->first[first], sizeof *f->steps);
-    pl_arrays_grow(&f->arrays, &f->taken, end - first, sizeof *f->taken);
-    if (!pl_arrays_grow(&f->arrays, &f->picked, end - first, sizeof *f->picked))
+    const pl_variants *v = f->of->variants;
+    size_t unit = 0;
+    size_t option = 0;
+    f->num_all = f->has_moments ? pl_variants_num_moments(v, q->stages[0].stages_to_end) : 1;
+    if (!pl_arrays_grow(&f->arrays, &f->counts_then, q->count * f->num_all, sizeof *f->counts_then))
         return fail_memory(error);
     for (size_t i = 0; i < q->count; ++i) {
-        pl_variant_stage *s = &f->stages[i];
-        *s = pl_variant_stage_begin(v, q->stages[i].first_unit);
-        pl_variant_stage_extend(s, q->stages[i].last_unit + 1);
-        f->num_items += v->first[s->end] - v->first[s->first_unit];
-        pl_variants_counts_then(v, q->stages[i].stages_to_end, q->has_moments ? f->num_all : 0,
+        const popliner_interval *own = &q->stages[i];
+        pl_variant_stage s = pl_variant_stage_begin(v, own->first_unit);
+        pl_variant_stage_extend(&s, own->last_unit + 1);
+        const size_t begin = unit;
+        const size_t end = unit + s.end - s.first_unit;
+        f->shared_bytes = s.shared_bytes;
+        for (const size_t *first = &v->first[s.first_unit]; unit < end; ++unit, ++first) {
+            f->units[unit] = (choosing_unit){i, begin, end, option, first[1] - first[0]};
+            for (size_t k = first[0]; k < first[1]; ++k) {
+                f->options[option] = v->items[k];
+                f->options[option++].cycles += unit == begin ? pl_variant_stage_cut_cycles(&s) : 0;
+            }
+        }
+        if (v->has_full)
+            f->options[option++] = pl_variant_stage_full(&s);
+        pl_variants_counts_then(v, own->stages_to_end, f->has_moments ? f->num_all : 0,
                                 counts_of(f, i, 0));
     }
+    if (q->count > 1)
+        f->shared_bytes =
+            v->shared_bytes != NULL ? v->shared_bytes(v->user, q->stages, q->count) : 0;
+    f->units[unit].first_option = f->num_options = option;
+    f->num_units = unit;
     return POPLINER_OK;
 }
 
-/* Returns a variant of a unit; the first unit of a stage has the cycles of the cuts. */
-static pl_variant variant_of(const pl_variant_stage *s, size_t unit, size_t number) {
-    pl_variant own = s->variants->items[s->variants->first[unit] + number];
-    own.cycles += unit == s->first_unit ? pl_variant_stage_cut_cycles(s) : 0;
-    return own;
-}
-
-/* Finds the items: what each unit, or each stage as a whole, may be at the moments that count. */
-static popliner_status find_items(pl_frontier *f, bool has_stages, popliner_error *error) {
-    const pl_variant_question *q = f->question;
-    f->num_amounts = f->num_moments + (has_stages ? q->count : 0);
+/* Sets the items to the numbers of the options at the moments that count. */
+static popliner_status find_items(pl_variant_search *f, bool has_cycles_of_stages,
+                                  popliner_error *error) {
+    f->num_amounts = f->num_moments + (has_cycles_of_stages ? f->question->count : 0);
     f->width = AMOUNTS + f->num_amounts;
-    pl_arrays_grow(&f->arrays, &f->items, f->num_items * f->width, sizeof *f->items);
-    pl_arrays_grow(&f->arrays, &f->rest, (count_units(q) + 1) * f->width, sizeof *f->rest);
+    pl_arrays_grow(&f->arrays, &f->items, f->num_options * f->width, sizeof *f->items);
+    pl_arrays_grow(&f->arrays, &f->rest, (f->num_units + 1) * f->width, sizeof *f->rest);
     if (!pl_arrays_grow(&f->arrays, &f->most, f->width, sizeof *f->most))
         return fail_memory(error);
-    uint64_t *item = f->items;
-    for (size_t i = 0; i < q->count; ++i) {
-        const pl_variant_stage *s = &f->stages[i];
-        for (size_t unit = s->first_unit; unit < s->end; ++unit)
-            for (size_t k = 0; k < num_variants(s, unit); ++k, item += f->width) {
-                const pl_variant own = variant_of(s, unit, k);
-                set_row(f, i, &own, item);
-            }
-        if (s->variants->has_full) {
-            const pl_variant full = pl_variant_stage_full(s);
-            set_row(f, i, &full, item);
-            item += f->width;
+    uint64_t *row = f->items;
+    memset(row, 0, f->num_options * f->width * sizeof *row);
+    for (const choosing_unit *unit = f->units; unit < f->units + f->num_units; ++unit)
+        for (size_t i = unit->first_option; i < unit[1].first_option; ++i, row += f->width) {
+            const pl_variant *own = &f->options[i];
+            row[CYCLES] = pl_speed_cycles(f->question->speed, own->cycles);
+            for (size_t m = 0; m < f->num_moments; ++m)
+                row[AMOUNTS + m] = pl_variant_bytes(own, *counts_of(f, unit->stage, f->moments[m]));
+            if (has_stages(f))
+                *stage_cycles(f, row, unit->stage) = own->cycles;
         }
-    }
     return POPLINER_OK;
 }
 
 /* Returns -1, 0 or 1: whether the cycles of the first stage are fewer than those of another row,
  * then those of the second, ... */
-static int compare_stages(const pl_frontier *f, size_t row, size_t other) {
+static int compare_stages(const pl_variant_search *f, size_t row, size_t other) {
     for (size_t i = 0; has_stages(f) && i < f->question->count; ++i) {
         const uint64_t a = pl_speed_cycles(f->question->speed, *stage_cycles(f, row_at(f, row), i));
         const uint64_t b =
@@ -449,43 +462,38 @@ static int compare_stages(const pl_frontier *f, size_t row, size_t other) {
     return 0;
 }
 
-/* Sets f->picked to what the units of a row choose, and f->sums to the numbers of its stages. */
-static void trace(pl_frontier *f, size_t row) {
-    const pl_variant_question *q = f->question;
-    size_t at = count_units(q);
-    for (size_t i = q->count; i-- > 0;) {
-        const pl_variant_stage *s = &f->stages[i];
-        f->sums[i] = (pl_variant){0};
-        for (size_t unit = s->end; unit > s->first_unit;) {
-            const uint64_t origin = row_at(f, row)[ORIGIN];
-            const bool is_full = (origin & ALL_UNITS) != 0;
-            at -= is_full ? s->end - s->first_unit : 1;
-            unit = is_full ? s->first_unit : unit - 1;
-            f->picked[at] = is_full ? recomputed : (size_t)(origin & UINT32_MAX);
-            const pl_variant own =
-                is_full ? pl_variant_stage_full(s) : variant_of(s, unit, f->picked[at]);
-            pl_variant_add(&f->sums[i], &own);
-            row = (size_t)((origin & ~ALL_UNITS) >> 32);
-        }
+/* Sets f->picked to what the units of a row choose, and f->totals to the numbers of its stages. */
+static void trace(pl_variant_search *f, size_t row) {
+    memset(f->totals, 0, f->question->count * sizeof *f->totals);
+    for (size_t i = f->num_units; i > 0;) {
+        const uint64_t origin = row_at(f, row)[ORIGIN];
+        const choosing_unit *unit = &f->units[i - 1];
+        const bool is_full = (origin & ALL_UNITS) != 0;
+        i = is_full ? unit->begin : i - 1;
+        f->picked[i] =
+            is_full ? full_of(f, unit) : unit->first_option + (size_t)(origin & UINT32_MAX);
+        pl_variant_add(&f->totals[unit->stage], &f->options[f->picked[i]]);
+        row = (size_t)((origin & ~ALL_UNITS) >> 32);
     }
 }
 
 /* Finds the best row within the limits, at the moments that count. */
-static popliner_status find_best(pl_frontier *f, const pl_variant_limits *limits, bool has_stages,
-                                 pl_variant_choice *best, popliner_error *error) {
+static popliner_status find_best(pl_variant_search *f, const pl_choice_wish *wish,
+                                 bool has_cycles_of_stages, pl_variant_choice *best,
+                                 popliner_error *error) {
     *best = (pl_variant_choice){0};
-    popliner_status status = find_items(f, has_stages, error);
+    popliner_status status = find_items(f, has_cycles_of_stages, error);
     if (status != POPLINER_OK)
         return status;
-    limit_rows(f, limits);
+    limit_rows(f, wish);
     status = find_rows(f, error);
     size_t best_row = f->current;
     for (size_t row = f->current; status == POPLINER_OK && row < f->count; ++row) {
         pl_variant_choice own = {true, 0, row_at(f, row)[CYCLES]};
         for (size_t m = 0; m < f->num_moments; ++m)
             own.peak_bytes = pl_larger(own.peak_bytes, row_at(f, row)[AMOUNTS + m]);
-        if (best->exists && (pl_variant_choice_is_better(best, &own, f->question->by_cycles) ||
-                             (!pl_variant_choice_is_better(&own, best, f->question->by_cycles) &&
+        if (best->exists && (pl_variant_choice_is_better(best, &own, wish->by_cycles) ||
+                             (!pl_variant_choice_is_better(&own, best, wish->by_cycles) &&
                               compare_stages(f, best_row, row) <= 0)))
             continue;
         *best = own;
@@ -497,239 +505,187 @@ static popliner_status find_best(pl_frontier *f, const pl_variant_limits *limits
 }
 
 /* Returns the moment at which what was picked needs most, and how much. */
-static size_t find_worst(const pl_frontier *f, uint64_t *most_bytes) {
+static size_t find_worst(const pl_variant_search *f, uint64_t *most_bytes) {
     size_t worst = 0;
     *most_bytes = 0;
     for (size_t moment = 0; moment < f->num_all; ++moment) {
         uint64_t bytes = 0;
         for (size_t i = 0; i < f->question->count; ++i)
-            bytes += pl_variant_bytes(&f->sums[i], *counts_of(f, i, moment));
+            bytes += pl_variant_bytes(&f->totals[i], *counts_of(f, i, moment));
         worst = bytes > *most_bytes ? moment : worst;
         *most_bytes = pl_larger(bytes, *most_bytes);
     }
     return worst;
 }
 
-static popliner_status add_moment(pl_frontier *f, size_t moment, popliner_error *error) {
-    if (!pl_arrays_grow(&f->arrays, &f->moments, f->num_moments + 1, sizeof *f->moments))
-        return fail_memory(error);
-    f->moments[f->num_moments++] = moment;
-    return POPLINER_OK;
-}
-
 /* Chooses as if the IPU had some of its moments alone, and adds the worst one of what that picks,
  * until there is none: few of many moments decide. */
-static popliner_status find_at_moments(pl_frontier *f, pl_variant_limits limits, bool has_stages,
-                                       pl_variant_choice *best, popliner_error *error) {
-    popliner_status status = find_best(f, &limits, has_stages, best, error);
+static popliner_status find_at_moments(pl_variant_search *f, pl_choice_wish wish,
+                                       bool has_cycles_of_stages, pl_variant_choice *best,
+                                       popliner_error *error) {
+    popliner_status status = find_best(f, &wish, has_cycles_of_stages, best, error);
     while (status == POPLINER_OK && best->exists && f->num_all > 1) {
         uint64_t bytes;
         const size_t worst = find_worst(f, &bytes);
         if (bytes <= best->peak_bytes)
             break;
-        if (!f->question->by_cycles) /* what was picked is a choice */
-            limits.max_bytes = pl_smaller(limits.max_bytes, bytes);
-        status = add_moment(f, worst, error);
-        if (status == POPLINER_OK)
-            status = find_best(f, &limits, has_stages, best, error);
+        if (!wish.by_cycles) /* what was picked is a choice */
+            wish.max_bytes = pl_smaller(wish.max_bytes, bytes);
+        if (!pl_arrays_grow(&f->arrays, &f->moments, f->num_moments + 1, sizeof *f->moments))
+            return fail_memory(error);
+        f->moments[f->num_moments++] = worst;
+        status = find_best(f, &wish, has_cycles_of_stages, best, error);
     }
     return status;
 }
 
-/* Appends the units that use a variant. */
-static void name_stage(const pl_frontier *f, size_t stage, const size_t *picked, pl_text *text) {
-    const pl_choices *of = f->question->of;
-    const popliner_interval *own = &f->question->stages[stage];
+/* Appends the units of a stage, which begins with `unit`, that use a variant. */
+static void name_stage(const pl_variant_search *f, const choosing_unit *unit, pl_text *text) {
+    const size_t first_unit = f->question->stages[unit->stage].first_unit;
     bool has_any = false;
-    if (picked[0] == recomputed) {
+    if (f->of->variants->has_full && f->picked[unit->begin] == full_of(f, unit)) {
         pl_text_add(text, "full");
         return;
     }
-    for (size_t unit = own->first_unit; unit <= own->last_unit; ++unit) {
-        const size_t number = picked[unit - own->first_unit];
-        if (number == 0)
+    for (size_t i = unit->begin; i < unit->end; ++i) {
+        if (f->picked[i] == f->units[i].first_option)
             continue;
-        pl_text_format(text, "%s%s=%s", has_any ? "," : "", of->unit_names[unit],
-                       of->variants->items[of->variants->first[unit] + number].name);
+        pl_text_format(text, "%s%s=%s", has_any ? "," : "",
+                       f->of->unit_names[first_unit + i - unit->begin],
+                       f->options[f->picked[i]].name);
         has_any = true;
     }
     if (!has_any)
         pl_text_add(text, "none");
 }
 
-popliner_status pl_frontier_choose(pl_frontier *f, const pl_variant_question *question,
-                                   pl_variant_choice *best, uint64_t *cycles, pl_text *texts,
-                                   popliner_error *error) {
-    const pl_variants *v = question->of->variants;
-    const size_t count = question->count;
+popliner_status pl_variant_search_choose(pl_variant_search *f, const pl_variant_question *question,
+                                         pl_variant_choice *best, uint64_t *cycles, pl_text *texts,
+                                         popliner_error *error) {
     const bool rounds = question->speed != POPLINER_SPEED_ONE;
-    uint64_t shared = 0;
+    pl_choice_wish wish = question->wish;
     f->question = question;
     *best = (pl_variant_choice){0};
     popliner_status status = prepare(f, error);
-    if (status != POPLINER_OK)
+    wish.max_bytes = pl_smaller(wish.max_bytes, f->of->variants->capacity_bytes);
+    if (status != POPLINER_OK || f->shared_bytes > wish.max_bytes)
         return status;
-    if (count == 1)
-        shared = f->stages[0].shared_bytes;
-    else if (v->shared_bytes != NULL)
-        shared = v->shared_bytes(v->user, question->stages, count);
-    const uint64_t most_bytes = pl_smaller(question->limits.max_bytes, v->capacity_bytes);
-    if (shared > most_bytes)
-        return POPLINER_OK;
-    pl_variant_limits limits = {question->limits.max_cycles, most_bytes - shared};
-    f->num_moments = 0;
-    status = add_moment(f, 0, error);
-    if (status == POPLINER_OK)
-        status = find_at_moments(f, limits, rounds, best, error);
+    wish.max_bytes -= f->shared_bytes;
+    f->num_moments = 1; /* the first one */
+    f->moments[0] = 0;
+    status = find_at_moments(f, wish, rounds, best, error);
     if (status != POPLINER_OK || !best->exists)
         return status;
-    limits = (pl_variant_limits){best->cycles, best->peak_bytes};
-    if (texts != NULL && count > 1 && !rounds)
-        status = find_at_moments(f, limits, true, best, error);
-    best->peak_bytes += shared;
-    const size_t *picked = f->picked;
-    for (size_t i = 0; status == POPLINER_OK && texts != NULL && i < count; ++i) {
-        cycles[i] = pl_speed_cycles(question->speed, f->sums[i].cycles);
-        name_stage(f, i, picked, &texts[i]);
+    wish = (pl_choice_wish){best->cycles, best->peak_bytes, wish.by_cycles};
+    if (texts != NULL && question->count > 1 && !rounds)
+        status = find_at_moments(f, wish, true, best, error);
+    best->peak_bytes += f->shared_bytes;
+    const choosing_unit *unit = f->units;
+    for (size_t i = 0; status == POPLINER_OK && texts != NULL && i < question->count; ++i) {
+        cycles[i] = pl_speed_cycles(question->speed, f->totals[i].cycles);
+        name_stage(f, unit, &texts[i]);
         if (texts[i].failed)
             status = fail_memory(error);
-        picked += question->stages[i].last_unit + 1 - question->stages[i].first_unit;
+        unit = &f->units[unit->end];
     }
     return status;
 }
 
-/* ---- bounds ---------------------------------------------------------------------------------- */
+/* ---- bounds ---- */
 
-/* Sums of the units before one, for stages with so many micro-batches. */
-typedef struct sums {
-    pl_variant_counts counts;
-    uint64_t *fast_bytes;  /* [units + 1]: of the fastest variants */
-    uint64_t *least_bytes; /* [units + 1] */
-    uint64_t *full_bytes;  /* [units + 1]: nothing is stored */
-} sums;
-
-struct pl_choice_bounds {
-    const pl_choices *choices;
-    size_t num_units;
-    bool has_moments;
-    pl_arrays arrays; /* own the others */
-    sums *sums;       /* variants of units, by counts */
-    size_t num_sums;
-    size_t last_sums; /* of the last call, for a stage at last_place */
-    size_t last_place;
-    /* The stage of the last call, which may be longer in the next, and its steps. */
-    pl_variant_stage stage;
-    size_t stage_sums;
-    step *steps;
-    size_t num_steps;
-    size_t end_of_steps;   /* one past the last unit that has some */
-    pl_cost_order *orders; /* [ways] */
-    uint64_t *cycles;      /* [units + 1]: the fewest cycles of the units before one */
-    pl_frontier frontier;
-    popliner_status failed;
-    popliner_error error;
-};
-
-popliner_status pl_choice_bounds_create(const pl_choices *choices, size_t num_units,
-                                        size_t max_stages, bool has_moments,
-                                        pl_choice_bounds **bounds, popliner_error *error) {
+popliner_status pl_variant_search_create(const pl_choices *choices, size_t num_units,
+                                         bool has_moments, pl_variant_search **search,
+                                         popliner_error *error) {
     const pl_variants *v = choices->variants;
-    pl_choice_bounds *b = *bounds = calloc(1, sizeof *b);
-    if (b == NULL)
+    pl_variant_search *f = *search = calloc(1, sizeof *f);
+    if (f == NULL)
         return fail_memory(error);
-    b->choices = choices;
-    b->num_units = num_units;
-    b->has_moments = has_moments;
-    b->orders = pl_arrays_new(&b->arrays, choices->ways.count, sizeof *b->orders);
-    b->cycles = pl_arrays_new(&b->arrays, num_units + 1, sizeof *b->cycles);
-    b->steps = pl_arrays_new(&b->arrays, v != NULL ? v->count : 0, sizeof *b->steps);
-    popliner_status status = b->arrays.failed ? fail_memory(error) : POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < choices->ways.count; ++i)
-        status = pl_costs_find_order(choices->ways.costs[i], max_stages, &b->orders[i], error);
-    for (size_t unit = 0; status == POPLINER_OK && v != NULL && unit < num_units; ++unit)
-        b->cycles[unit + 1] =
-            b->cycles[unit] + fastest_of(v, unit, (pl_variant_counts){{0, 0}, false})->cycles;
-    return status;
-}
-
-void pl_choice_bounds_free(pl_choice_bounds *bounds) {
-    if (bounds == NULL)
-        return;
-    for (size_t i = 0; bounds->orders != NULL && i < bounds->choices->ways.count; ++i)
-        pl_cost_order_clear(&bounds->orders[i]);
-    pl_frontier_free(&bounds->frontier);
-    pl_arrays_free(&bounds->arrays);
-    free(bounds);
-}
-
-popliner_status pl_choice_bounds_failure(const pl_choice_bounds *b, popliner_error *error) {
-    if (b->arrays.failed)
+    f->of = choices;
+    f->has_moments = has_moments;
+    f->cycles = pl_arrays_new(&f->arrays, num_units + 1, sizeof *f->cycles);
+    f->ladder.steps = pl_arrays_new(&f->arrays, v->count, sizeof *f->ladder.steps);
+    f->of_options.steps = pl_arrays_new(&f->arrays, v->count, sizeof *f->of_options.steps);
+    f->units = pl_arrays_new(&f->arrays, num_units + 1, sizeof *f->units);
+    f->options = pl_arrays_new(&f->arrays, v->count + num_units, sizeof *f->options);
+    f->picked = pl_arrays_new(&f->arrays, num_units, sizeof *f->picked);
+    f->totals = pl_arrays_new(&f->arrays, num_units, sizeof *f->totals);
+    f->sums = pl_arrays_new(&f->arrays, NUM_SUMS, sizeof *f->sums);
+    uint64_t *bytes = pl_arrays_new(&f->arrays, 2 * NUM_SUMS * (num_units + 1), sizeof *bytes);
+    if (!pl_arrays_grow(&f->arrays, &f->moments, 1, sizeof *f->moments))
         return fail_memory(error);
-    return b->failed == POPLINER_OK ? POPLINER_OK
-                                    : pl_fail(error, b->failed, "%s", b->error.message);
-}
-
-/* Finds the sums of stages with so many micro-batches; NULL when memory is short. */
-static const sums *find_sums(pl_choice_bounds *b, const popliner_interval *stage) {
-    const pl_variants *v = b->choices->variants;
-    const size_t n = b->num_units;
-    if (b->last_place == stage->stages_to_end && b->last_sums < b->num_sums)
-        return &b->sums[b->last_sums];
-    b->last_place = stage->stages_to_end;
-    pl_variant_counts own;
-    pl_variants_counts_then(v, stage->stages_to_end, b->has_moments ? 1 : 0, &own);
-    for (b->last_sums = 0; b->last_sums < b->num_sums; ++b->last_sums)
-        if (pl_variant_counts_equal(b->sums[b->last_sums].counts, own))
-            return &b->sums[b->last_sums];
-    if (!pl_arrays_grow(&b->arrays, &b->sums, b->num_sums + 1, sizeof *b->sums))
-        return NULL;
-    sums x = {own, pl_arrays_new(&b->arrays, n + 1, sizeof *x.fast_bytes),
-              pl_arrays_new(&b->arrays, n + 1, sizeof *x.least_bytes),
-              pl_arrays_new(&b->arrays, n + 1, sizeof *x.full_bytes)};
-    if (b->arrays.failed)
-        return NULL;
-    for (size_t unit = 0; unit < n; ++unit) {
-        const pl_variant *plain = &v->items[v->first[unit]];
-        uint64_t least = UINT64_MAX;
+    for (size_t i = 0; i < NUM_SUMS; ++i, bytes += 2 * (num_units + 1))
+        f->sums[i] = (sums){.fast_bytes = bytes, .least_bytes = bytes + num_units + 1};
+    for (size_t unit = 0; unit < num_units; ++unit) {
+        uint64_t fewest = UINT64_MAX;
         for (size_t i = v->first[unit]; i < v->first[unit + 1]; ++i)
-            least = pl_smaller(least, pl_variant_bytes(&v->items[i], own));
-        x.least_bytes[unit + 1] = x.least_bytes[unit] + least;
-        x.fast_bytes[unit + 1] =
-            x.fast_bytes[unit] + pl_variant_bytes(fastest_of(v, unit, own), own);
-        x.full_bytes[unit + 1] =
-            x.full_bytes[unit] + plain->memory_bytes - (own.lacks_set ? plain->stash_bytes : 0);
+            fewest = pl_smaller(fewest, v->items[i].cycles);
+        f->cycles[unit + 1] = f->cycles[unit] + fewest;
     }
-    b->sums[b->num_sums++] = x;
-    return &b->sums[b->last_sums];
+    return POPLINER_OK;
+}
+
+void pl_variant_search_free(pl_variant_search *search) {
+    if (search != NULL)
+        pl_arrays_free(&search->arrays);
+    free(search);
 }
 
 static uint64_t between(const uint64_t *before, const popliner_interval *stage) {
     return before[stage->last_unit + 1] - before[stage->first_unit];
 }
 
-/* Makes b->stage the stage: extends it if it is a beginning of that. */
-static void grow_stage(pl_choice_bounds *b, const popliner_interval *stage) {
-    if (b->stage.variants == NULL || b->stage_sums != b->last_sums ||
-        b->stage.first_unit != stage->first_unit || b->stage.end > stage->last_unit + 1) {
-        b->stage = pl_variant_stage_begin(b->choices->variants, stage->first_unit);
-        b->stage_sums = b->last_sums;
-        b->end_of_steps = stage->first_unit;
-        b->num_steps = 0;
-    }
-    pl_variant_stage_extend(&b->stage, stage->last_unit + 1);
+uint64_t pl_variant_search_cycles(const pl_variant_search *f, const popliner_interval *stage) {
+    const uint64_t *cut_cycles = f->of->variants->cut_cycles;
+    return between(f->cycles, stage) + cut_cycles[stage->first_unit] +
+           cut_cycles[stage->last_unit + 1];
 }
 
-/* Returns what is left of the bytes of the fastest variants of b->stage after steps that take so
+/* Returns the sums of a place. */
+static const sums *find_sums(pl_variant_search *f, size_t place) {
+    const pl_variants *v = f->of->variants;
+    sums *x = &f->sums[place % NUM_SUMS];
+    if (x->place == place)
+        return x;
+    x->place = place;
+    pl_variants_counts_then(v, place, f->has_moments ? 1 : 0, &x->counts);
+    for (size_t unit = 0; unit < v->num_units; ++unit) {
+        const pl_variant *own = &v->items[v->first[unit]];
+        const size_t count = v->first[unit + 1] - v->first[unit];
+        uint64_t least = UINT64_MAX;
+        for (size_t i = 0; i < count; ++i)
+            least = pl_smaller(least, pl_variant_bytes(&own[i], x->counts));
+        x->least_bytes[unit + 1] = x->least_bytes[unit] + least;
+        x->fast_bytes[unit + 1] =
+            x->fast_bytes[unit] + pl_variant_bytes(fastest_of(own, count, x->counts), x->counts);
+    }
+    return x;
+}
+
+/* Makes f->stage the stage: extends it if it is a beginning of that. */
+static void grow_stage(pl_variant_search *f, const popliner_interval *stage) {
+    if (f->stage.variants == NULL || f->place != stage->stages_to_end ||
+        f->stage.first_unit != stage->first_unit || f->stage.end > stage->last_unit + 1) {
+        f->stage = pl_variant_stage_begin(f->of->variants, stage->first_unit);
+        f->place = stage->stages_to_end;
+        f->end_of_ladder = stage->first_unit;
+        f->ladder.count = 0;
+    }
+    pl_variant_stage_extend(&f->stage, stage->last_unit + 1);
+}
+
+/* Returns what is left of the bytes of the fastest variants of f->stage after steps that take so
  * many cycles. Ends as soon as this is within enough_bytes. Whole steps do it, or the last one
  * counts in part. */
-static uint64_t after_steps(pl_choice_bounds *b, const sums *x, uint64_t bytes, uint64_t cycles,
+static uint64_t after_steps(pl_variant_search *f, const sums *x, uint64_t bytes, uint64_t cycles,
                             uint64_t enough_bytes, bool *are_whole) {
+    const pl_variants *v = f->of->variants;
     *are_whole = true;
-    for (; b->end_of_steps < b->stage.end; ++b->end_of_steps)
-        b->num_steps =
-            add_steps(b->steps, b->num_steps, b->choices->variants, b->end_of_steps, x->counts);
-    for (size_t i = 0; i < b->num_steps && bytes > enough_bytes; ++i) {
-        const step *own = &b->steps[i];
+    for (; f->end_of_ladder < f->stage.end; ++f->end_of_ladder) {
+        const size_t *first = &v->first[f->end_of_ladder];
+        add_steps(&f->ladder, &v->items[first[0]], first[1] - first[0], x->counts);
+    }
+    for (size_t i = 0; i < f->ladder.count && bytes > enough_bytes; ++i) {
+        const step *own = &f->ladder.steps[i];
         if (own->cycles > cycles) {
             *are_whole = cycles == 0;
             return bytes - pl_ratio_up((uint64_t[]){own->bytes, cycles}, 2, &own->cycles, 1);
@@ -742,117 +698,69 @@ static uint64_t after_steps(pl_choice_bounds *b, const sums *x, uint64_t bytes, 
 
 /* Returns a lower bound of what a stage needs, not below enough_bytes; or POPLINER_PEAK_FORBIDDEN.
  * *is_exact: a choice needs no more, or there is none. */
-static uint64_t bound_of(pl_choice_bounds *b, const popliner_interval *stage,
-                         const pl_variant_limits *limits, uint64_t enough_bytes, bool *is_exact) {
-    const sums *x = find_sums(b, stage);
-    *is_exact = true;
-    if (x == NULL)
-        return POPLINER_PEAK_FORBIDDEN;
-    grow_stage(b, stage);
-    const pl_variant_stage *s = &b->stage;
-    const uint64_t shared = s->shared_bytes;
-    const uint64_t most = pl_smaller(limits->max_bytes, s->variants->capacity_bytes);
-    const uint64_t cycles = between(b->cycles, stage) + pl_variant_stage_cut_cycles(s);
-    const uint64_t fast_bytes = between(x->fast_bytes, stage) + shared;
-    const uint64_t least_bytes = between(x->least_bytes, stage) + shared;
+static uint64_t bound_of(pl_variant_search *f, const popliner_interval *stage,
+                         const pl_choice_wish *wish, uint64_t enough_bytes, bool *is_exact) {
+    const pl_variant_stage *s = &f->stage;
+    const sums *x = find_sums(f, stage->stages_to_end);
+    grow_stage(f, stage);
+    const uint64_t most = pl_smaller(wish->max_bytes, s->variants->capacity_bytes);
+    const uint64_t cycles = pl_variant_search_cycles(f, stage);
+    const uint64_t fast_bytes = between(x->fast_bytes, stage) + s->shared_bytes;
+    const uint64_t least_bytes = between(x->least_bytes, stage) + s->shared_bytes;
     const pl_variant full = pl_variant_stage_full(s);
-    uint64_t full_bytes = pl_variant_bytes(&full, x->counts) + shared;
+    uint64_t full_bytes = pl_variant_bytes(&full, x->counts) + s->shared_bytes;
     uint64_t bytes = POPLINER_PEAK_FORBIDDEN;
     bool are_whole = true;
-    if (!s->variants->has_full || full_bytes > most || full.cycles > limits->max_cycles)
+    *is_exact = true;
+    if (!s->variants->has_full || full_bytes > most || full.cycles > wish->max_cycles)
         full_bytes = POPLINER_PEAK_FORBIDDEN;
-    if (full_bytes <= enough_bytes)
-        return full_bytes;
-    if (least_bytes > most || cycles > limits->max_cycles)
+    if (full_bytes <= enough_bytes || least_bytes > most || cycles > wish->max_cycles)
         return full_bytes;
     if (fast_bytes <= enough_bytes)
         bytes = fast_bytes;
-    else if (limits->max_cycles == UINT64_MAX)
+    else if (wish->max_cycles == UINT64_MAX)
         bytes = least_bytes;
     else
-        bytes =
-            after_steps(b, x, fast_bytes, limits->max_cycles - cycles, enough_bytes, &are_whole);
+        bytes = after_steps(f, x, fast_bytes, wish->max_cycles - cycles, enough_bytes, &are_whole);
     bytes = bytes <= most ? bytes : POPLINER_PEAK_FORBIDDEN;
     *is_exact = are_whole || bytes >= full_bytes;
     return pl_smaller(bytes, full_bytes);
 }
 
-uint64_t pl_choice_bounds_least(pl_choice_bounds *bounds, const popliner_interval *stage,
-                                const pl_variant_limits *limits) {
+uint64_t pl_variant_search_least(pl_variant_search *search, const popliner_interval *stage,
+                                 const pl_choice_wish *wish) {
     bool is_exact;
-    size_t which;
-    if (bounds->choices->variants != NULL)
-        return bound_of(bounds, stage, limits, 0, &is_exact);
-    const pl_variant_choice best =
-        pl_ways_choose(&bounds->choices->ways, stage, limits, false, &which);
-    return best.exists ? best.peak_bytes : POPLINER_PEAK_FORBIDDEN;
+    return bound_of(search, stage, wish, 0, &is_exact);
 }
 
-bool pl_choice_bounds_allow(pl_choice_bounds *b, const popliner_interval *stage,
-                            const pl_variant_limits *limits) {
-    const pl_choices *of = b->choices;
-    pl_variant_choice best = {0};
-    bool is_exact;
-    size_t which;
-    if (of->variants == NULL)
-        return pl_ways_choose(&of->ways, stage, limits, false, &which).exists;
-    const uint64_t most = pl_smaller(pl_smaller(limits->max_bytes, of->variants->capacity_bytes),
+popliner_status pl_variant_search_allow(pl_variant_search *f, const popliner_interval *stage,
+                                        const pl_choice_wish *wish, bool *is_allowed,
+                                        popliner_error *error) {
+    const uint64_t most = pl_smaller(pl_smaller(wish->max_bytes, f->of->variants->capacity_bytes),
                                      POPLINER_PEAK_FORBIDDEN - 1);
-    const bool may_be = bound_of(b, stage, limits, most, &is_exact) <= most;
-    if (is_exact || !may_be || b->failed != POPLINER_OK)
-        return may_be;
-    const pl_variant_question question = {of,      stage, 1, b->has_moments, POPLINER_SPEED_ONE,
-                                          *limits, false};
-    b->failed = pl_frontier_choose(&b->frontier, &question, &best, NULL, NULL, &b->error);
-    return best.exists;
+    const pl_variant_question question = {stage, 1, POPLINER_SPEED_ONE, *wish};
+    pl_variant_choice best;
+    bool is_exact;
+    *is_allowed = bound_of(f, stage, wish, most, &is_exact) <= most;
+    if (is_exact || !*is_allowed)
+        return POPLINER_OK;
+    popliner_status status = pl_variant_search_choose(f, &question, &best, NULL, NULL, error);
+    *is_allowed = best.exists;
+    return status;
 }
 
-bool pl_choice_bounds_is_over(pl_choice_bounds *bounds, const popliner_interval *stage,
-                              const pl_variant_limits *limits) {
-    const pl_choices *c = bounds->choices;
-    const pl_variants *v = c->variants;
-    bool is_over = true;
-    for (size_t i = 0; v == NULL && is_over && i < c->ways.count; ++i)
-        is_over = pl_cost_order_is_over(&bounds->orders[i], c->ways.costs[i], stage,
-                                        limits->max_cycles, limits->max_bytes);
-    if (v == NULL)
-        return is_over;
-    const sums *x = find_sums(bounds, stage);
-    const uint64_t most = pl_smaller(limits->max_bytes, v->capacity_bytes);
-    return x == NULL || between(bounds->cycles, stage) > limits->max_cycles ||
-           (between(x->least_bytes, stage) > most &&
-            (!v->has_full || between(x->full_bytes, stage) > most));
-}
-
-uint64_t pl_choice_bounds_cycles(const pl_choice_bounds *bounds, const popliner_interval *stage) {
-    const pl_choices *c = bounds->choices;
-    const pl_variants *v = c->variants;
-    static const pl_variant_limits any = {UINT64_MAX, POPLINER_PEAK_FORBIDDEN - 1};
-    size_t which;
-    if (v != NULL)
-        return between(bounds->cycles, stage) + v->cut_cycles[stage->first_unit] +
-               v->cut_cycles[stage->last_unit + 1];
-    const pl_variant_choice best = pl_ways_choose(&c->ways, stage, &any, true, &which);
-    return best.exists ? best.cycles : UINT64_MAX;
-}
-
-/* ---- ways ---- */
-
-pl_variant_choice pl_ways_choose(const pl_ways *ways, const popliner_interval *stage,
-                                 const pl_variant_limits *limits, bool by_cycles, size_t *way) {
-    pl_variant_choice best = {0};
-    for (size_t i = 0; i < ways->count; ++i) {
-        const popliner_costs *costs = ways->costs[i];
-        const pl_variant_choice own = {
-            true,
-            popliner_costs_peak(costs, stage->first_unit, stage->last_unit, stage->stages_to_end),
-            popliner_costs_cycles(costs, stage->first_unit, stage->last_unit)};
-        if (own.cycles > limits->max_cycles || own.peak_bytes > limits->max_bytes ||
-            own.peak_bytes == POPLINER_PEAK_FORBIDDEN ||
-            (best.exists && !pl_variant_choice_is_better(&own, &best, by_cycles)))
-            continue;
-        best = own;
-        *way = i;
-    }
-    return best;
+bool pl_variant_search_is_over(pl_variant_search *f, const popliner_interval *stage,
+                               const pl_choice_wish *wish) {
+    const pl_variants *v = f->of->variants;
+    const sums *x = find_sums(f, stage->stages_to_end);
+    const uint64_t most = pl_smaller(wish->max_bytes, v->capacity_bytes);
+    if (between(f->cycles, stage) > wish->max_cycles)
+        return true;
+    if (between(x->least_bytes, stage) <= most)
+        return false;
+    grow_stage(f, stage);
+    /* a longer stage may begin with no inputs */
+    return !v->has_full ||
+           f->stage.units.memory_bytes - (x->counts.lacks_set ? f->stage.units.stash_bytes : 0) >
+               most;
 }

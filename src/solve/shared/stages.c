@@ -44,7 +44,8 @@ static popliner_status measure(const pl_problem *problem, const pl_wish *wish,
     *need = (pl_measured_need){0};
     if (problem->chooser == NULL)
         return pl_problem_shared_peak(problem, together, count, &need->peak_bytes, error);
-    popliner_status status = pl_chooser_measure_map(problem, wish, together, count, &load, error);
+    popliner_status status = pl_chooser_measure(problem, wish, together, count,
+                                                problem->options->num_mapped_stages, &load, error);
     *need = (pl_measured_need){load.peak_bytes, load.cycles};
     return status;
 }
