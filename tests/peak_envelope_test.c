@@ -72,35 +72,33 @@ static void agrees_with_looking_at_all_tiles(void **state) {
         pl_peak_piece tiles[INTERVALS][MOST_TILES];
         uint32_t order[MOST_TILES];
         pl_arrays arrays = {0};
-        pl_peak_envelope largest[2]; /* in two orders of tiles */
-        for (int i = 0; i < 2; i++)
-            largest[i] = pl_peak_envelope_begin(&arrays, max_copies);
+        /* in two orders of tiles */
+        pl_peak_envelope largest[2] = {{.max_copies = max_copies}, {.max_copies = max_copies}};
+        pl_peak_lines lines[2][INTERVALS] = {{{0, NULL}}};
         for (size_t i = 0; i < num_tiles; i++)
             order[i] = (uint32_t)i;
         for (size_t interval = 0; interval < INTERVALS; interval++) {
-            pl_peak_lines lines[2] = {{0, NULL}, {0, NULL}};
             for (size_t i = 0; i < num_tiles; i++)
                 tiles[interval][i] = draw_tile(&random, i);
             shuffle(order, num_tiles, &random);
             for (size_t i = 0; i < num_tiles; i++) {
-                pl_peak_lines_add(&lines[0], &arrays, max_copies, &tiles[interval][order[i]]);
-                pl_peak_lines_add(&lines[1], &arrays, max_copies,
+                pl_peak_lines_add(&lines[0][interval], &arrays, max_copies,
+                                  &tiles[interval][order[i]]);
+                pl_peak_lines_add(&lines[1][interval], &arrays, max_copies,
                                   &tiles[interval][num_tiles - 1 - i]);
             }
-            pl_peak_envelope_add(&largest[0], &lines[0]);
-            pl_peak_envelope_add(&largest[1], &lines[1]);
         }
-        assert_false(arrays.failed);
-        for (size_t interval = 0; interval < INTERVALS; interval++)
-            assert_all_copies(&largest[0], interval, tiles[interval], num_tiles);
-        /* the same bytes, whatever the order */
+        for (size_t i = 0; i < 2; i++) {
+            pl_peak_envelope_list(&largest[i], &arrays, lines[i], INTERVALS);
+            assert_false(arrays.failed);
+            assert_true(pl_peak_envelope_check(&largest[i], num_tiles, 100));
+            for (size_t interval = 0; interval < INTERVALS; interval++)
+                assert_all_copies(&largest[i], interval, tiles[interval], num_tiles);
+        }
+        /* the same lines, whatever the order */
         assert_int_equal(largest[0].num_pieces, largest[1].num_pieces);
-        assert_int_equal(largest[0].num_intervals, largest[1].num_intervals);
-        assert_memory_equal(largest[0].pieces, largest[1].pieces,
-                            largest[0].num_pieces * sizeof *largest[0].pieces);
         assert_memory_equal(largest[0].start, largest[1].start,
                             (INTERVALS + 1) * sizeof *largest[0].start);
-        assert_true(pl_peak_envelope_check(&largest[0], num_tiles, 100));
         most_pieces = largest[0].num_pieces > most_pieces ? largest[0].num_pieces : most_pieces;
         pl_arrays_free(&arrays);
     }
@@ -108,53 +106,46 @@ static void agrees_with_looking_at_all_tiles(void **state) {
 }
 
 /* By hand: with 0, 3, 5, 7 copies. */
-static void tells_pieces_that_are_calculated(void **state) {
+static void tells_lines_that_are_calculated(void **state) {
     (void)state;
     pl_arrays arrays = {0};
-    pl_peak_envelope largest = pl_peak_envelope_begin(&arrays, 7);
-    pl_peak_lines lines = {0, NULL};
+    pl_peak_envelope largest = {.max_copies = 7};
+    pl_peak_lines lines[2] = {{0, NULL}, {0, NULL}};
     /* 100, 103, 105, 107; 90, 108, 120, 132; 85, 106, 120, 134 */
     const pl_peak_piece tiles[] = {{.bytes = 100, .stash_bytes = 1, .tile = 5},
                                    {.bytes = 90, .stash_bytes = 6, .tile = 7},
                                    {.bytes = 85, .stash_bytes = 7, .tile = 6}};
     static const size_t copies[] = {0, 3, 5, 7};
     static const uint32_t expected[] = {5, 7, 6, 6}; /* the lower number of two with 120 */
+    /* one above all leaves nothing of the others */
+    const pl_peak_piece above = {.bytes = 200, .stash_bytes = 7, .tile = 9};
     for (size_t i = 0; i < 3; i++)
-        pl_peak_lines_add(&lines, &arrays, 7, &tiles[i]);
-    pl_peak_envelope_add(&largest, &lines);
+        for (size_t k = 0; k < 2; k++)
+            pl_peak_lines_add(&lines[k], &arrays, 7, &tiles[i]);
+    pl_peak_lines_add(&lines[1], &arrays, 7, &above);
+    pl_peak_envelope_list(&largest, &arrays, lines, 2);
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(pl_peak_envelope_find(&largest, 0, copies[i])->tile, expected[i]);
     assert_int_equal(pl_peak_piece_bytes(pl_peak_envelope_find(&largest, 0, 7), 7), 134);
-    /* one above all leaves nothing of the others */
-    const pl_peak_piece above = {.bytes = 200, .stash_bytes = 7, .tile = 9};
-    pl_peak_lines_add(&lines, &arrays, 7, &above);
-    assert_int_equal(lines.count, 1);
-    pl_peak_envelope_add(&largest, &lines);
     assert_int_equal(largest.start[2], largest.start[1] + 1);
     assert_int_equal(largest.pieces[largest.start[1]].tile, 9);
-    assert_int_equal(largest.pieces[largest.start[1]].from_copies, 0);
     pl_arrays_free(&arrays);
 }
 
 static void refuses_what_leads_out(void **state) {
     (void)state;
-    const pl_peak_piece good[] = {{.tile = 1, .step = 4, .from_copies = 0},
-                                  {.tile = 2, .step = 0, .from_copies = 2},
-                                  {.tile = 0, .step = 10, .from_copies = 0}};
+    const pl_peak_piece good[] = {{.tile = 1, .step = 4}, {.tile = 2}, {.step = 10}};
     const struct {
         size_t place;
         pl_peak_piece piece;
     } bad[] = {
-        {0, {.tile = 3, .from_copies = 0}},             /* no such tile */
-        {0, {.tile = 1, .step = 11, .from_copies = 0}}, /* no such step */
-        {0, {.tile = 1, .from_copies = 1}},             /* nothing for no copies */
-        {0, {.tile = 1, .from_copies = UINT32_MAX}},
-        {1, {.tile = 1, .from_copies = 0}}, /* not behind the other */
-        {1, {.tile = 1, .from_copies = 3}}, /* not looked at */
-        {2, {.tile = 1, .from_copies = 1}}, /* nothing for no copies of the other stage */
+        {0, {.tile = 3}},             /* no such tile */
+        {0, {.tile = 1, .step = 11}}, /* no such step */
+        {1, {.tile = UINT64_MAX}},
+        {2, {.step = UINT64_MAX}},
     };
-    static const uint64_t bad_starts[][3] = {{1, 2, 3}, {0, 1, 3}, {0, 0, 3},          {0, 3, 3},
-                                             {0, 4, 3}, {0, 2, 2}, {0, UINT64_MAX, 3}, {0, 2, 4}};
+    static const uint64_t bad_starts[][3] = {{1, 2, 3}, {0, 0, 3},          {0, 3, 3}, {0, 4, 3},
+                                             {0, 2, 2}, {0, UINT64_MAX, 3}, {0, 2, 4}};
     pl_peak_piece pieces[3];
     uint64_t start[] = {0, 2, 3};
     pl_peak_envelope tiles = {
@@ -178,7 +169,7 @@ static void refuses_what_leads_out(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_looking_at_all_tiles),
-        cmocka_unit_test(tells_pieces_that_are_calculated),
+        cmocka_unit_test(tells_lines_that_are_calculated),
         cmocka_unit_test(refuses_what_leads_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

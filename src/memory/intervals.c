@@ -217,10 +217,11 @@ static void begin_work(tile_work *t, pl_arrays *own) {
     t->meter->arrays.failed = t->meter->arrays.failed || own->failed;
     if (t->meter->arrays.failed)
         return;
-    made->key = (pl_details_key){.pipeline = t->options->pipeline,
-                                 .is_training = t->estimation.is_training,
-                                 .has_accumulators = t->estimation.has_accumulators};
-    made->key.pipeline.max_stages = t->estimation.max_stages;
+    made->key = pl_details_key_of(&t->options->pipeline, t->estimation.is_training);
+    made->key.max_stages = t->estimation.max_stages;
+    made->key.max_copies = made->largest[POPLINER_NEED_EXPECTED].max_copies;
+    made->key.live = t->estimation.live;
+    made->key.has_accumulators = t->estimation.has_accumulators;
     if (t->needs == ALL_NEEDS)
         made->sums = pl_arrays_new(&made->arrays, pl_triangle_size(num_units), sizeof *made->sums);
 }
@@ -245,14 +246,10 @@ static size_t measure_rows(tile_work *t) {
     }
     for (size_t i = 0; i < t->num_workers; i++)
         t->made->arrays.failed = t->made->arrays.failed || t->workers[i].arrays.failed;
-    for (int need = 0; end == num_units && need < POPLINER_NUM_NEEDS; need++) {
-        pl_peak_envelope *all = &t->made->largest[need];
-        if (t->lines[need] == NULL)
-            continue;
-        *all = pl_peak_envelope_begin(&t->made->arrays, all->max_copies);
-        for (size_t i = 0; i < pl_triangle_size(num_units); i++)
-            pl_peak_envelope_add(all, &t->lines[need][i]);
-    }
+    for (int need = 0; end == num_units && need < POPLINER_NUM_NEEDS; need++)
+        if (t->lines[need] != NULL)
+            pl_peak_envelope_list(&t->made->largest[need], &t->made->arrays, t->lines[need],
+                                  pl_triangle_size(num_units));
     for (size_t i = 0; i < t->num_workers; i++)
         pl_arrays_free(&t->workers[i].arrays);
     return end;
@@ -307,11 +304,9 @@ popliner_status pl_stage_details_find_variables(pl_stage_details *details, pl_st
                                                 popliner_error *error) {
     const pl_peak_envelope *largest = &details->largest[POPLINER_NEED_EXPECTED];
     pl_arrays own = {0};
-    pl_estimation estimation;
     if (details->variables != NULL)
         return POPLINER_OK;
     meter->arrays.failed = false;
-    pl_estimation_find(meter, &details->key.pipeline, SIZE_MAX, &estimation);
     pl_largest_query *queries = pl_arrays_new(&own, largest->num_pieces, sizeof *queries);
     pl_detail_variables *variables =
         pl_arrays_new(&details->arrays, largest->num_pieces, sizeof *variables);
@@ -324,7 +319,8 @@ popliner_status pl_stage_details_find_variables(pl_stage_details *details, pl_st
                 queries[i] = (pl_largest_query){(uint32_t)largest->pieces[i].tile,
                                                 (uint32_t)largest->pieces[i].step, first, last, i};
         }
-    pl_largest_find(meter, &estimation, queries, largest->num_pieces, NULL, 0, variables);
+    pl_largest_find(meter, (size_t)details->key.live, queries, largest->num_pieces, NULL, 0,
+                    variables);
     pl_arrays_free(&own);
     details->arrays.failed = false;
     if (meter->arrays.failed)

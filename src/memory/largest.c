@@ -107,11 +107,11 @@ static int compare_queries(const void *left, const void *right) {
 
 /* Lists those of variables[count] that are live at a step, in the same order; returns their
  * number. */
-static size_t list_live(const pl_estimation *estimation, const tile_variable *variables,
+static size_t list_live(const pl_digest *digest, size_t live, const tile_variable *variables,
                         size_t count, size_t step, const tile_variable **listed) {
     size_t num_live = 0;
     for (size_t i = 0; i < count; i++)
-        if (is_live(&variables[i].kind, estimation->digest, estimation->live, step))
+        if (is_live(&variables[i].kind, digest, live, step))
             listed[num_live++] = &variables[i];
     return num_live;
 }
@@ -125,14 +125,12 @@ static void mark_units(const pl_digest *digest, size_t first_unit, size_t last_u
 }
 
 /* Picks the first of these variables, largest first, that count as data of the units. */
-static void pick(const pl_estimation *estimation, const tile_variable *const *variables,
+static void pick(const pl_digest *digest, size_t live, const tile_variable *const *variables,
                  size_t count, size_t step, const uint64_t *units, pl_detail_variables *picked) {
-    const pl_digest *digest = estimation->digest;
     for (size_t i = 0; i < count && picked->count < POPLINER_DETAIL_VARIABLES; i++) {
         const tile_variable *own = variables[i];
         if (!own->kind.is_untouched &&
-            !pl_digest_meets(digest, counting_of(&own->kind, digest, estimation->live, step),
-                             units))
+            !pl_digest_meets(digest, counting_of(&own->kind, digest, live, step), units))
             continue;
         const uint32_t place = picked->count++;
         picked->variable[place] = own->variable;
@@ -142,10 +140,10 @@ static void pick(const pl_estimation *estimation, const tile_variable *const *va
     }
 }
 
-void pl_largest_find(pl_stage_meter *meter, const pl_estimation *estimation,
-                     pl_largest_query *queries, size_t count, const popliner_interval *stages,
-                     size_t num_stages, pl_detail_variables *picked) {
-    const pl_digest *digest = estimation->digest;
+void pl_largest_find(pl_stage_meter *meter, size_t live, pl_largest_query *queries, size_t count,
+                     const popliner_interval *stages, size_t num_stages,
+                     pl_detail_variables *picked) {
+    const pl_digest *digest = meter->digest;
     size_t max_variables = 0;
     size_t num_variables = 0;
     size_t num_live = 0;
@@ -155,7 +153,8 @@ void pl_largest_find(pl_stage_meter *meter, const pl_estimation *estimation,
     for (size_t i = 0; i < count; i++)
         max_variables = pl_more(max_variables, num_of_tile(meter, queries[i].tile));
     tile_variable *variables = pl_arrays_new(&own, max_variables, sizeof *variables);
-    const tile_variable **live = pl_arrays_new(&own, max_variables, sizeof *live); /* at a step */
+    /* those that are live at a step */
+    const tile_variable **listed = pl_arrays_new(&own, max_variables, sizeof *listed);
     const size_t key_size = meter->pass_usage.sets.key_size;
     uint64_t *units = pl_arrays_new(&own, 1, key_size);
     if (!own.failed && count > 0)
@@ -166,13 +165,13 @@ void pl_largest_find(pl_stage_meter *meter, const pl_estimation *estimation,
         if (is_new)
             num_variables = list_of_tile(meter, query->tile, variables);
         if (is_new || query->step != queries[i - 1].step)
-            num_live = list_live(estimation, variables, num_variables, query->step, live);
+            num_live = list_live(digest, live, variables, num_variables, query->step, listed);
         memset(units, 0, key_size);
         if (stages == NULL)
             mark_units(digest, query->first_unit, query->last_unit, units);
         for (size_t k = 0; k < num_stages; k++)
             mark_units(digest, stages[k].first_unit, stages[k].last_unit, units);
-        pick(estimation, live, num_live, query->step, units, &picked[query->place]);
+        pick(digest, live, listed, num_live, query->step, units, &picked[query->place]);
     }
     pl_arrays_end(&own, &meter->arrays);
 }

@@ -575,7 +575,7 @@ static void find_largest(pl_stage_meter *meter, const popliner_pipeline *pipelin
     pl_largest_query query = {.tile = (uint32_t)d->tile, .step = (uint32_t)d->step};
     meter->arrays.failed = false;
     pl_estimation_find(meter, pipeline, 1, &estimation);
-    pl_largest_find(meter, &estimation, &query, 1, stages, num_stages, &found);
+    pl_largest_find(meter, estimation.live, &query, 1, stages, num_stages, &found);
     d->num_variables = found.count;
     pl_detail_variables_name(&found, meter->chain->profile, d->variables);
 }

@@ -106,12 +106,13 @@ typedef struct pl_largest_query {
 } pl_largest_query;
 
 /* Lists the largest variables for each query in picked[query.place], which are empty before: by
- * size, then by number; also variables that no operation touches, or that pass through. Sorts the
+ * size, then by number; also variables that no operation touches, or that pass through. Of a meter
+ * that has a digest, whose live ranges count in a way (memory/digest.h). Sorts the
  * queries. stages[num_stages], unless NULL, replace the units of all queries. Cost: for each tile
  * sorting its variables, and a pass over them for each step. */
-void pl_largest_find(pl_stage_meter *meter, const pl_estimation *estimation,
-                     pl_largest_query *queries, size_t count, const popliner_interval *stages,
-                     size_t num_stages, pl_detail_variables *picked);
+void pl_largest_find(pl_stage_meter *meter, size_t live, pl_largest_query *queries, size_t count,
+                     const popliner_interval *stages, size_t num_stages,
+                     pl_detail_variables *picked);
 
 /* ---- Stages ---------------------------------------------------------------------------------- */
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/failure.h"
+#include "base/numbers.h"
 #include "costs/costs.h"
 #include "costs/triangle.h"
 #include "memory/chain_data.h"
@@ -48,80 +49,37 @@ void pl_peak_lines_add(pl_peak_lines *lines, pl_arrays *arrays, size_t max_copie
         lines->lines[lines->count++] = *tile;
 }
 
-/* Returns the smallest number of copies above `low`, up to `end`, for which a line is larger than
- * one that is the largest with `low` copies; `end` if it never is. */
-static size_t first_larger(const pl_peak_piece *tile, const pl_peak_piece *largest, size_t low,
-                           size_t end) {
-    if (end - low < 2 || !is_larger(tile, largest, end - 1))
-        return end;
-    size_t high = end - 1;
-    while (high - low > 1) {
-        const size_t middle = low + (high - low) / 2;
-        if (is_larger(tile, largest, middle))
-            high = middle;
-        else
-            low = middle;
+void pl_peak_envelope_list(pl_peak_envelope *tiles, pl_arrays *arrays, const pl_peak_lines *lines,
+                           size_t num_intervals) {
+    size_t count = 0;
+    for (size_t i = 0; i < num_intervals; i++)
+        count += lines[i].count;
+    tiles->start = pl_arrays_new(arrays, num_intervals + 1, sizeof *tiles->start);
+    tiles->pieces = pl_arrays_new(arrays, count, sizeof *tiles->pieces);
+    tiles->num_intervals = num_intervals;
+    for (size_t i = 0; !arrays->failed && i < num_intervals; i++) {
+        for (size_t k = 0; k < lines[i].count; k++)
+            tiles->pieces[tiles->num_pieces++] = lines[i].lines[k];
+        tiles->start[i + 1] = tiles->num_pieces;
     }
-    return high;
-}
-
-pl_peak_envelope pl_peak_envelope_begin(pl_arrays *arrays, size_t max_copies) {
-    pl_peak_envelope tiles = {.max_copies = max_copies, .arrays = arrays};
-    pl_arrays_grow(arrays, &tiles.start, 1, sizeof *tiles.start);
-    if (!arrays->failed)
-        tiles.start[0] = 0;
-    return tiles;
-}
-
-void pl_peak_envelope_add(pl_peak_envelope *tiles, const pl_peak_lines *lines) {
-    const size_t end = lines->count == 0 ? 0 : tiles->max_copies + 1;
-    if (!pl_arrays_grow(tiles->arrays, &tiles->start, tiles->num_intervals + 2,
-                        sizeof *tiles->start) ||
-        !pl_arrays_grow(tiles->arrays, &tiles->pieces, tiles->num_pieces + lines->count,
-                        sizeof *tiles->pieces))
-        return;
-    for (size_t copies = 0; copies < end;) {
-        const pl_peak_piece *largest = lines->lines;
-        size_t next = end;
-        for (size_t i = 1; i < lines->count; i++)
-            largest = is_larger(&lines->lines[i], largest, copies) ? &lines->lines[i] : largest;
-        for (size_t i = 0; i < lines->count; i++)
-            next = first_larger(&lines->lines[i], largest, copies, next);
-        assert(copies < next && next <= end);
-        tiles->pieces[tiles->num_pieces] = *largest;
-        tiles->pieces[tiles->num_pieces++].from_copies = copies;
-        copies = next;
-    }
-    tiles->start[++tiles->num_intervals] = tiles->num_pieces;
 }
 
 bool pl_peak_envelope_check(const pl_peak_envelope *tiles, size_t num_tiles, size_t num_steps) {
-    if (tiles->start[0] != 0 || tiles->start[tiles->num_intervals] != tiles->num_pieces)
-        return false;
-    for (size_t interval = 0; interval < tiles->num_intervals; interval++) {
-        const uint64_t start = tiles->start[interval];
-        const uint64_t end = tiles->start[interval + 1];
-        if (start >= end || end > tiles->num_pieces)
-            return false;
-        for (const pl_peak_piece *piece = &tiles->pieces[start]; piece < &tiles->pieces[end];
-             piece++) {
-            const bool is_in_order = piece == &tiles->pieces[start]
-                                         ? piece->from_copies == 0
-                                         : piece->from_copies > piece[-1].from_copies;
-            if (!is_in_order || piece->from_copies > tiles->max_copies ||
-                piece->tile >= num_tiles || piece->step > num_steps)
-                return false;
-        }
-    }
-    return true;
+    bool is_right = tiles->start[0] == 0 && tiles->start[tiles->num_intervals] == tiles->num_pieces;
+    for (size_t i = 0; is_right && i < tiles->num_intervals; i++)
+        is_right =
+            tiles->start[i] < tiles->start[i + 1] && tiles->start[i + 1] <= tiles->num_pieces;
+    for (size_t i = 0; is_right && i < tiles->num_pieces; i++)
+        is_right = tiles->pieces[i].tile < num_tiles && tiles->pieces[i].step <= num_steps;
+    return is_right;
 }
 
 const pl_peak_piece *pl_peak_envelope_find(const pl_peak_envelope *tiles, size_t interval,
                                            size_t copies) {
     const pl_peak_piece *found = NULL;
-    for (uint64_t i = tiles->start[interval];
-         i < tiles->start[interval + 1] && tiles->pieces[i].from_copies <= copies; i++)
-        found = &tiles->pieces[i];
+    for (uint64_t i = tiles->start[interval]; i < tiles->start[interval + 1]; i++)
+        if (found == NULL || is_larger(&tiles->pieces[i], found, copies))
+            found = &tiles->pieces[i];
     return found;
 }
 
@@ -168,14 +126,11 @@ const char *pl_detail_sums_column(size_t number) {
 }
 
 static const char *const piece_columns[] = {
-    "from_copies",  "bytes",
-    "stash_bytes",  "unexplained_bytes",
-    "layout_bytes", "copy_layout_bytes",
-    "freed_bytes",  "always_live_bytes",
-    "code_bytes",   "buffer_bytes",
-    "tile",         "step",
+    "bytes",       "stash_bytes",       "unexplained_bytes", "layout_bytes", "copy_layout_bytes",
+    "freed_bytes", "always_live_bytes", "code_bytes",        "buffer_bytes", "tile",
+    "step",
 };
-enum { NUM_PIECE_COLUMNS = sizeof piece_columns / sizeof *piece_columns, OF_ANY_NEED = 3 };
+enum { NUM_PIECE_COLUMNS = sizeof piece_columns / sizeof *piece_columns, OF_ANY_NEED = 2 };
 _Static_assert(offsetof(pl_peak_piece, added_bytes) == NUM_PIECE_COLUMNS * sizeof(uint64_t),
                "the columns are in its order");
 
@@ -253,25 +208,29 @@ bool pl_details_check(const pl_stage_details *details, size_t num_units,
     return is_right;
 }
 
+pl_details_key pl_details_key_of(const popliner_pipeline *pipeline, bool is_training) {
+    const pl_schedule_kind kind = is_training ? pl_pipeline_kind(pipeline) : PL_SCHEDULE_PLAIN;
+    const bool keeps = is_training && pl_pipeline_keeps(pipeline);
+    return (pl_details_key){
+        .is_training = is_training,
+        .effects = pipeline->effects,
+        .kind = kind,
+        .accumulators = kind == PL_SCHEDULE_PLAIN ? 0 : pipeline->accumulators,
+        .stored = keeps ? 1 + (uint64_t)pl_pipeline_stored(pipeline) : 0,
+        .frees_originals = keeps && pl_pipeline_frees_originals(pipeline, POPLINER_NEED_MOST),
+    };
+}
+
 bool pl_details_serve(const pl_details_key *measured, const popliner_pipeline *wanted) {
-    const popliner_pipeline *own = &measured->pipeline;
-    pl_schedule_kind kind = pl_pipeline_kind(wanted);
-    if (own->effects != wanted->effects)
-        return false;
-    if (!measured->is_training)
-        return true;
-    /* at most the copies that fullest tiles are known for: those of any schedule, and its own */
-    size_t most = pl_most_copies(own->max_stages);
-    if (pl_pipeline_has_own_copies(own) && pl_pipeline_copies(own, own->max_stages) > most)
-        most = pl_pipeline_copies(own, own->max_stages);
-    if (pl_pipeline_has_own_copies(wanted) && pl_pipeline_copies(wanted, own->max_stages) > most)
-        return false;
-    return kind == pl_pipeline_kind(own) &&
-           (kind == PL_SCHEDULE_PLAIN || own->accumulators == wanted->accumulators) &&
-           (!pl_pipeline_keeps(wanted) ||
-            (own->max_stages > 1 && pl_pipeline_stored(own) == pl_pipeline_stored(wanted) &&
-             pl_pipeline_frees_originals(own, POPLINER_NEED_MOST) ==
-                 pl_pipeline_frees_originals(wanted, POPLINER_NEED_MOST)));
+    const pl_details_key key = pl_details_key_of(wanted, measured->is_training);
+    const bool has_copies =
+        key.is_training == 0 || !pl_pipeline_has_own_copies(wanted) ||
+        pl_pipeline_copies(wanted, (size_t)measured->max_stages) <= measured->max_copies;
+    const bool has_stash = measured->max_stages > 1 && key.stored == measured->stored &&
+                           key.frees_originals == measured->frees_originals;
+    return key.effects == measured->effects && key.kind == measured->kind &&
+           key.accumulators == measured->accumulators && has_copies &&
+           (key.stored == 0 || has_stash);
 }
 
 popliner_status pl_stage_details_costs(const pl_stage_details *details, const pl_chain *chain,
@@ -281,8 +240,8 @@ popliner_status pl_stage_details_costs(const pl_stage_details *details, const pl
     popliner_costs *costs = NULL;
     popliner_pipeline own = *pipeline;
     *result = NULL;
-    if (own.max_stages > details->key.pipeline.max_stages) /* if nothing is stored */
-        own.max_stages = details->key.pipeline.max_stages;
+    own.max_stages =
+        pl_fewer(own.max_stages, (size_t)details->key.max_stages); /* if nothing is stored */
     popliner_status status = popliner_costs_create(num_units, 1, &costs, error);
     if (status == POPLINER_OK && details->largest[need].start != NULL &&
         !fill_peaks(&details->largest[need], chain, &own, need, costs))

@@ -16,12 +16,11 @@
  *
  * A tile needs the bytes of a plain stage and, the further the stage is from the end, more copies
  * of what it stores: a linear function of the number of copies. The peak over all tiles is the
- * upper envelope of these lines. It has few pieces, most often one, where a table by position would
- * have as many entries as the pipeline has stages; and it serves every schedule. */
+ * largest of these lines. Few of them are it anywhere, most often one, where a table by position
+ * would have as many entries as the pipeline has stages; and they serve every schedule. */
 
-/* One piece: numbers, which are stored as bytes, in the order of their columns in pages. */
+/* The line of a tile: numbers, which are stored as bytes, in the order of their columns in pages. */
 typedef struct pl_peak_piece {
-    uint64_t from_copies; /* the piece is the maximum from this number up to the next piece */
     uint64_t bytes;       /* without copies */
     uint64_t stash_bytes; /* one copy of what it stores */
     uint64_t unexplained_bytes;
@@ -36,40 +35,38 @@ typedef struct pl_peak_piece {
     uint64_t added_bytes[PL_NUM_ADDED];
 } pl_peak_piece;
 
-/* The lines of a stage that no other one is above for any number of copies, unsorted, while tiles
- * are added. Zero-initialise. */
+/* The lines of a stage that no other one is above for any number of copies, while tiles are added.
+ * Zero-initialise. */
 typedef struct pl_peak_lines {
     size_t count;
     pl_peak_piece *lines;
 } pl_peak_lines;
 
-/* Adds a tile, whose from_copies is ignored; of equals the one with the lower number is the
- * fullest. The tiles may come in any order. Not if memory is short. O(lines). */
+/* Adds a tile; of equals the one with the lower number is the fullest. Not if memory is short.
+ * O(lines). */
 void pl_peak_lines_add(pl_peak_lines *lines, pl_arrays *arrays, size_t max_copies,
                        const pl_peak_piece *tile);
 
-/* The pieces of stages, in the order of copies. */
+/* The lines of all stages. */
 typedef struct pl_peak_envelope {
     size_t max_copies;    /* largest number of copies */
     size_t num_intervals; /* in the order of costs/triangle.h */
     uint64_t *start;      /* [num_intervals + 1] into pieces; NULL: not measured */
     size_t num_pieces;
     pl_peak_piece *pieces; /* [num_pieces] */
-    pl_arrays *arrays;     /* own both arrays, while stages are added */
 } pl_peak_envelope;
 
-/* Returns an envelope of no stages; the functions below add nothing after a failure. */
-pl_peak_envelope pl_peak_envelope_begin(pl_arrays *arrays, size_t max_copies);
+/* Lists the lines of so many stages, for which max_copies is set. Its arrays are in `arrays`, after
+ * whose failure there are none. */
+void pl_peak_envelope_list(pl_peak_envelope *tiles, pl_arrays *arrays, const pl_peak_lines *lines,
+                           size_t num_intervals);
 
-/* Adds the next stage. For each piece O(lines of the stage * log copies). */
-void pl_peak_envelope_add(pl_peak_envelope *tiles, const pl_peak_lines *lines);
-
-/* True if the arrays, which may come from a file, have a piece for each number of copies of each
- * stage, and name only existing tiles and steps. */
+/* True if the arrays, which may come from a file, have a line for each stage, and name only
+ * existing tiles and steps. */
 bool pl_peak_envelope_check(const pl_peak_envelope *tiles, size_t num_tiles, size_t num_steps);
 
-/* Return the piece of an envelope for this number of copies, NULL if no tile was added; and
- * the bytes of its tile. */
+/* Return the line that is the largest for this number of copies, NULL if no tile was added; and
+ * the bytes of its tile. O(lines of the stage). */
 const pl_peak_piece *pl_peak_envelope_find(const pl_peak_envelope *tiles, size_t interval,
                                            size_t copies);
 uint64_t pl_peak_piece_bytes(const pl_peak_piece *tile, size_t copies);
@@ -119,12 +116,23 @@ size_t pl_peak_piece_columns(popliner_need need);
 void pl_detail_variables_name(const pl_detail_variables *variables, const popliner_profile *profile,
                               popliner_stage_variable *named);
 
-/* The pipeline and profile that details were measured for. */
+/* What details depend on: numbers, which are stored as bytes. */
 typedef struct pl_details_key {
-    popliner_pipeline pipeline; /* max_stages 1 if nothing is stored */
-    bool is_training;           /* the profile, also below */
-    bool has_accumulators;
+    uint64_t max_stages;  /* of the pipeline; 1 if nothing is stored */
+    uint64_t max_copies;  /* that expected lines are known for */
+    uint64_t live;        /* how live ranges count: memory/digest.h */
+    uint64_t is_training; /* the profile, also below */
+    uint64_t has_accumulators;
+    uint64_t effects;
+    /* The others are 0 for a profile that does not train. */
+    uint64_t kind;         /* pl_schedule_kind */
+    uint64_t accumulators; /* 0 if the kind adds none */
+    uint64_t stored;       /* 1 + pl_pipeline_stored; 0: nothing is stored */
+    uint64_t frees_originals;
 } pl_details_key;
+
+/* Returns the key of a pipeline, by what it tells; the first three and has_accumulators are 0. */
+pl_details_key pl_details_key_of(const popliner_pipeline *pipeline, bool is_training);
 
 /* Stages are in the order of costs/triangle.h. */
 struct pl_stage_details {
@@ -140,9 +148,8 @@ struct pl_stage_details {
 /* Returns details of stages that were not measured, without cuts; NULL if memory is short. */
 pl_stage_details *pl_details_new(size_t num_units);
 
-/* True if details that were measured for a pipeline also hold for another one: equal effects and,
- * if the profile trains, also equal accumulators and kind of schedule, and, unless nothing is
- * stored, equal recomputation and freed memory. Ignores max_stages. */
+/* True if details that were measured for a pipeline also hold for another one, whose copies must be
+ * known then. Ignores its max_stages. */
 bool pl_details_serve(const pl_details_key *measured, const popliner_pipeline *wanted);
 
 /* Lists the arrays for storing and loading, at most PL_DETAILS_FIELDS, and returns their number. */

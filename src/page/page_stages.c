@@ -204,7 +204,7 @@ void pl_page_put_stages(pl_json *json, const pl_stage_details *details, const pl
     for (size_t i = 0; i < num_pipelines; i++)
         pl_page_put_pipeline(json, &pipelines[i], details->num_units);
     pl_put_close(json);
-    pl_packed_number(&facts, details->key.pipeline.max_stages);
+    pl_packed_number(&facts, details->key.max_stages);
     pl_packed_number(&facts, details->key.is_training);
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         pl_packed_number(&facts, details->largest[need].max_copies);

@@ -43,34 +43,6 @@ static uint32_t *list_chain_key(pl_arrays *arrays, const pl_layers *layers, size
     return key;
 }
 
-/* The kind of pipeline that stages were measured for: of details, and the details of it. */
-enum { STAGES_KEY = 7 };
-
-static void list_stages_key(const pl_details_key *key, uint64_t *numbers) {
-    const popliner_pipeline *p = &key->pipeline;
-    const uint64_t all[STAGES_KEY] = {p->schedule,          p->recompute,  p->accumulators,
-                                      p->effects,           p->max_stages, key->is_training,
-                                      key->has_accumulators};
-    memcpy(numbers, all, sizeof all);
-}
-
-/* Sets *key; false if such numbers are none. */
-static bool take_stages_key(const uint64_t *numbers, pl_details_key *key) {
-    static const uint64_t most[STAGES_KEY] = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX,
-                                              SIZE_MAX,   1,          1};
-    bool fits = true;
-    for (size_t i = 0; i < STAGES_KEY; i++)
-        fits = fits && numbers[i] <= most[i];
-    *key = (pl_details_key){.pipeline = {.schedule = (popliner_schedule)numbers[0],
-                                         .recompute = (popliner_recompute)numbers[1],
-                                         .accumulators = (popliner_accumulators)numbers[2],
-                                         .effects = (unsigned)numbers[3],
-                                         .max_stages = (size_t)numbers[4]},
-                            .is_training = numbers[5] != 0,
-                            .has_accumulators = numbers[6] != 0};
-    return fits;
-}
-
 /* ---- Storing ---- */
 
 static void add_fields(pl_text *file, const char *group, const pl_field *fields,
@@ -118,12 +90,10 @@ static void add_chain(pl_text *file, const pl_chain *chain) {
 static void add_stages(pl_text *file, size_t number, const pl_stage_details *stages) {
     pl_stage_details details = *stages;
     pl_field fields[MAX_FIELDS];
-    uint64_t key[STAGES_KEY];
     char group[MAX_GROUP];
     name_group(number, group);
-    list_stages_key(&details.key, key);
     add_fields(file, group, fields, pl_details_fields(&details, fields));
-    add_items(file, group, "key", key, STAGES_KEY, sizeof *key);
+    add_items(file, group, "key", &details.key, 1, sizeof details.key);
 }
 
 /* Adds warnings, each with its NUL. */
@@ -334,7 +304,6 @@ popliner_status pl_stored_analysis_load_chain(pl_stored_analysis *analysis, cons
 static pl_stage_details *load_details(pl_stored_analysis *analysis, const char *group,
                                       const pl_details_key *key, const pl_chain *chain) {
     pl_archive *archive = &analysis->archive;
-    const size_t max_stages = key->pipeline.max_stages;
     pl_field fields[MAX_FIELDS];
     pl_stage_details *details = calloc(1, sizeof *details);
     if (!pl_outcome_has(&archive->outcome, details != NULL, "the stored stages")) {
@@ -344,10 +313,10 @@ static pl_stage_details *load_details(pl_stored_analysis *analysis, const char *
     load_fields(archive, group, fields, pl_details_fields(details, fields), &details->arrays);
     details->key = *key;
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
-        details->largest[need].max_copies = pl_most_copies(max_stages);
+        details->largest[need].max_copies = (size_t)key->max_copies;
     /* pipelines of any length were measured, unless nothing is stored */
     if (archive->outcome.status == POPLINER_OK &&
-        ((max_stages != 1 && max_stages != chain->num_units) ||
+        ((key->max_stages != 1 && key->max_stages != chain->num_units) ||
          !pl_details_check(details, chain->num_units, analysis->profile)))
         pl_archive_fail(archive, "its stages");
     if (archive->outcome.status == POPLINER_OK)
@@ -360,7 +329,6 @@ popliner_status pl_stored_analysis_find_stages(pl_stored_analysis *analysis, con
                                                const popliner_pipeline *pipeline,
                                                pl_stage_details **stages, popliner_error *error) {
     pl_archive *archive = &analysis->archive;
-    uint64_t numbers[STAGES_KEY];
     char group[MAX_GROUP];
     *stages = NULL;
     archive->outcome = (pl_outcome){.error = error};
@@ -371,11 +339,11 @@ popliner_status pl_stored_analysis_find_stages(pl_stored_analysis *analysis, con
         if (bytes == NULL)
             break;
         pl_details_key key;
-        if (length != sizeof numbers ||
-            !take_stages_key(memcpy(numbers, bytes, sizeof numbers), &key)) {
+        if (length != sizeof key) {
             pl_archive_fail(archive, "its stages");
             break;
         }
+        memcpy(&key, bytes, sizeof key);
         if (pl_details_serve(&key, pipeline))
             *stages = load_details(analysis, group, &key, chain);
     }

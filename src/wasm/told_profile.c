@@ -144,7 +144,7 @@ static void take_stages(reader *r) {
     pl_told_profile *t = r->told;
     pl_stage_details *d = &t->details;
     const size_t num_intervals = pl_triangle_size(d->num_units);
-    d->key.pipeline.max_stages = (size_t)take(r);
+    d->key.max_stages = take(r);
     d->key.is_training = take(r) != 0;
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         d->largest[need].max_copies = (size_t)take(r);
