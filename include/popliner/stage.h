@@ -77,7 +77,6 @@ typedef enum popliner_part {
 /* Bytes by tile; each array has num_tiles items. Free with popliner_stage_memory_free. */
 typedef struct popliner_stage_memory {
     size_t num_tiles;
-    /* NULL for PARAMETERS, which are only known over all tiles. */
     uint64_t *part_bytes[POPLINER_NUM_PARTS];
     /* EXPECTED is the sum of the parts that are not within others. */
     uint64_t *need_bytes[POPLINER_NUM_NEEDS];

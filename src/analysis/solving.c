@@ -448,9 +448,13 @@ static popliner_status begin_replicas_search(replicas_search *s, popliner_analys
     if (o->chunks == 0)
         return pl_fail(error, POPLINER_ERROR_USAGE, "chunks: expected 1 or more");
     PL_TRY(pl_analysis_make_meter(analysis, t->model, error));
-    const pl_stage_meter *meter = analysis->models[t->model].meter;
-    pl_trained_parameters_find(&s->trained, &s->arrays, &meter->pass_usage, &meter->parameters);
-    if (s->arrays.failed)
+    pl_stage_meter *meter = analysis->models[t->model].meter;
+    meter->arrays.failed = false;
+    pl_stage_meter_find_sums(meter);
+    if (!meter->arrays.failed)
+        pl_trained_parameters_find(&s->trained, &s->arrays, &meter->pass_usage,
+                                   meter->trained_bytes);
+    if (meter->arrays.failed || s->arrays.failed)
         return pl_fail_memory(error, "the parameters of the stages");
     s->max_ipus = t->solver.options.num_ipus;
     if (o->total_ipus < s->max_ipus)

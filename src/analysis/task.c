@@ -195,8 +195,7 @@ void pl_task_tell_training(pl_task *t) {
         has_accumulators = t->stages->key.has_accumulators;
     } else {
         is_training = parts->meter->pass_usage.passes.is_training;
-        if (is_training)
-            has_accumulators = pl_stage_meter_has_accumulators(parts->meter);
+        has_accumulators = parts->meter->has_accumulators;
     }
     if (is_training && !has_schedule)
         warn_once(t, &parts->told_training,
@@ -379,7 +378,7 @@ popliner_status pl_task_measure_work(pl_task *t, const popliner_plan *plan, popl
     popliner_status status = popliner_costs_create(num_units, 1, &t->costs, error);
     if (status == POPLINER_OK && cuts_bytes == NULL) {
         meter->arrays.failed = false;
-        pl_stage_meter_find_cuts(meter);
+        pl_stage_meter_find_sums(meter);
         cuts_bytes = meter->cut_bytes;
         if (cuts_bytes == NULL)
             status = pl_fail_memory(error, "the intervals");

@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/failure.h"
 #include "base/numbers.h"
+#include "base/threads.h"
 #include "memory/chain_data.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"
@@ -25,7 +27,7 @@ typedef struct step_run {
     uint32_t unit;
 } step_run;
 
-struct pl_digest_inputs {
+typedef struct pl_digest_inputs {
     pl_arrays arrays; /* own all arrays */
     /* State and code of all programs of the same units, [rows][tiles]; the sets, by row. */
     uint64_t *set_bytes[PL_NUM_CODE_GROUPS];
@@ -38,16 +40,14 @@ struct pl_digest_inputs {
     step_run *runs;
     uint32_t *run_of_step; /* [num_steps] */
     uint8_t *is_break;     /* [num_steps + 1]: a segment begins on every tile */
-    /* Only for a digest that is pipelined: the classes whose variables may be stored or sent,
-     * [num_classes];
-     * the variables that a copy from the host fills, [num_variables]. */
-    uint8_t *class_matters;
+    /* The next ones only of a profile that trains: the variables that a copy from the host fills,
+     * [num_variables]. */
     uint8_t *is_fed;
     /* The steps at which a class waits for the backward pass, [num_classes]: from its last user
      * before the loss to the first from it on; not above wait_step if it never waits. */
     uint32_t *wait_step;
     uint32_t *end_wait_step;
-};
+} pl_digest_inputs;
 
 /* ---- Code ------------------------------------------------------------------------------------ */
 
@@ -180,28 +180,6 @@ static void number_type_sets(pl_digest_inputs *inputs, pl_digest *digest) {
 
 /* ---- A digest -------------------------------------------------------------------------------- */
 
-/* Marks the classes that may be stored or sent: live where the passes part, or when a unit begins
- * one of them. */
-static void mark_classes(pl_digest_inputs *inputs, const pl_digest *digest) {
-    const popliner_profile *p = digest->chain->profile;
-    const pl_passes *passes = &digest->pass_usage->passes;
-    /* [num_steps + 1]: how many of these steps are before one */
-    uint32_t *num_before = pl_arrays_new(&inputs->arrays, p->num_steps + 1, sizeof *num_before);
-    for (size_t i = 0; num_before != NULL && i < 2 * digest->chain->num_units + 1; i++) {
-        const size_t step = i == 0       ? passes->loss_step
-                            : i % 2 == 0 ? passes->forward_step[i / 2 - 1]
-                                         : passes->backward_step[i / 2];
-        if (step < p->num_steps)
-            num_before[step + 1]++;
-    }
-    for (size_t step = 0; num_before != NULL && step < p->num_steps; step++)
-        num_before[step + 1] += num_before[step];
-    for (uint32_t i = 0; num_before != NULL && i < p->num_classes; i++)
-        for (uint32_t k = p->class_ranges_start[i]; k < p->class_ranges_start[i + 1]; k++)
-            if (num_before[p->range_end_step[k]] > num_before[p->range_first_step[k] + 1])
-                inputs->class_matters[i] = 1;
-}
-
 static void mark_fed(uint8_t *is_fed, const popliner_profile *p) {
     for (size_t i = 0; i < p->num_fed_lists; i++) {
         const uint32_t list = p->fed_list[i];
@@ -252,8 +230,8 @@ static void find_inputs(pl_digest *digest) {
     inputs->run_of_step = pl_arrays_new(own, p->num_steps, sizeof *inputs->run_of_step);
     inputs->is_break = pl_arrays_new(own, p->num_steps + 1, 1);
     pl_unit_sets_begin(&inputs->type_sets, own);
-    if (digest->is_pipelined) {
-        inputs->class_matters = pl_arrays_new(own, p->num_classes, 1);
+    const bool is_training = digest->pass_usage->passes.is_training;
+    if (is_training) {
         inputs->is_fed = pl_arrays_new(own, p->num_variables, 1);
         inputs->wait_step = pl_arrays_new(own, p->num_classes, sizeof *inputs->wait_step);
         inputs->end_wait_step = pl_arrays_new(own, p->num_classes, sizeof *inputs->end_wait_step);
@@ -264,16 +242,14 @@ static void find_inputs(pl_digest *digest) {
     number_type_sets(inputs, digest);
     sum_programs(inputs, digest);
     find_runs(inputs, digest);
-    if (!digest->is_pipelined)
+    if (!is_training)
         return;
-    mark_classes(inputs, digest);
     mark_fed(inputs->is_fed, p);
     find_waits(inputs, p, digest->pass_usage->passes.loss_step);
 }
 
 pl_digest *pl_digest_begin(const pl_chain *chain, const pl_account *account,
-                           pl_pass_usage *pass_usage, const pl_gradients *gradients,
-                           bool is_pipelined) {
+                           pl_pass_usage *pass_usage, const pl_gradients *gradients) {
     const popliner_profile *p = chain->profile;
     const pl_passes *passes = &pass_usage->passes;
     pl_digest *digest = calloc(1, sizeof *digest);
@@ -284,7 +260,6 @@ pl_digest *pl_digest_begin(const pl_chain *chain, const pl_account *account,
     digest->account = account;
     digest->pass_usage = pass_usage;
     digest->gradients = gradients;
-    digest->is_pipelined = is_pipelined;
     digest->tiles = pl_arrays_new(own, p->target.num_tiles, sizeof *digest->tiles);
     if (passes->is_training)
         digest->was_kept = pl_arrays_new(own, p->num_classes, 1);
@@ -296,20 +271,22 @@ pl_digest *pl_digest_begin(const pl_chain *chain, const pl_account *account,
     return NULL;
 }
 
-bool pl_digest_prepare(pl_digest *digest) {
-    if (digest->inputs == NULL && (digest->inputs = calloc(1, sizeof *digest->inputs)) != NULL)
-        find_inputs(digest);
-    return digest->inputs != NULL && !digest->inputs->arrays.failed;
+static void begin_inputs(pl_digest *digest, pl_arrays *arrays) {
+    digest->inputs = pl_arrays_new(arrays, 1, sizeof *digest->inputs);
+    if (digest->inputs == NULL)
+        return;
+    find_inputs(digest);
+    arrays->failed = arrays->failed || digest->inputs->arrays.failed;
 }
 
-void pl_digest_finish(pl_digest *digest) {
+static void free_inputs(pl_digest *digest) {
     if (digest->inputs != NULL)
         pl_arrays_free(&digest->inputs->arrays);
-    free(digest->inputs);
     digest->inputs = NULL;
 }
 
-void pl_digest_drop_tile(pl_digest *digest, size_t tile) {
+/* Frees a tile, which can be made again. */
+static void drop_tile(pl_digest *digest, size_t tile) {
     pl_digest_tile *own = &digest->tiles[tile];
     free(own->units);
     for (size_t live = 0; live < PL_NUM_LIVES; live++)
@@ -321,8 +298,7 @@ void pl_digest_free(pl_digest *digest) {
     if (digest == NULL)
         return;
     for (size_t i = 0; digest->tiles != NULL && i < digest->chain->profile->target.num_tiles; i++)
-        pl_digest_drop_tile(digest, i);
-    pl_digest_finish(digest);
+        drop_tile(digest, i);
     pl_arrays_free(&digest->arrays);
     free(digest);
 }
@@ -341,7 +317,13 @@ static void add_to_tally(pl_key_sums *tally, uint32_t a, uint32_t b, uint32_t c,
 
 /* ---- A tile ---------------------------------------------------------------------------------- */
 
-struct pl_digest_work {
+/* True if the chain's units have passes, so that something may be sent between them. */
+static bool has_passes(const pl_digest *digest) {
+    return digest->pass_usage->passes.forward_step != NULL;
+}
+
+/* The work space of one thread. */
+typedef struct digest_work {
     pl_arrays *arrays;  /* own this and all arrays */
     size_t live;        /* how live ranges count */
     bool is_new;        /* the tile lacks all that does not depend on it */
@@ -357,13 +339,15 @@ struct pl_digest_work {
     uint8_t *crosses;            /* [num_units]: it is live when the unit begins */
     uint32_t *last[2];           /* [num_units]: end of the last unit of a pass up to here */
     uint8_t *ways; /* [num_units]: how stages that begin one unit earlier store it, by their end */
-    uint64_t *stash_bytes[PL_NUM_STASHES]; /* [num_units][num_units]: by start and unit */
-};
+    /* [num_units][num_units]: by start and unit; only of a profile that trains */
+    uint64_t *stash_bytes[PL_NUM_STASHES];
+} digest_work;
 
-pl_digest_work *pl_digest_work_new(pl_arrays *own, const pl_digest *digest) {
+static digest_work *new_work(pl_arrays *own, const pl_digest *digest) {
     const size_t num_steps = digest->chain->profile->num_steps;
-    const size_t num_stored = digest->is_pipelined ? digest->chain->num_units : 0; /* units */
-    pl_digest_work *work = pl_arrays_new(own, 1, sizeof *work);
+    const size_t num_stored = has_passes(digest) ? digest->chain->num_units : 0; /* units */
+    const size_t num_stages = digest->pass_usage->passes.is_training ? num_stored * num_stored : 0;
+    digest_work *work = pl_arrays_new(own, 1, sizeof *work);
     if (work == NULL)
         return NULL;
     work->arrays = own;
@@ -381,18 +365,18 @@ pl_digest_work *pl_digest_work_new(pl_arrays *own, const pl_digest *digest) {
     work->crosses = pl_arrays_new(own, num_stored, 1);
     work->ways = pl_arrays_new(own, num_stored, 1);
     for (int way = 0; way < PL_NUM_STASHES; way++)
-        work->stash_bytes[way] = pl_arrays_new(own, num_stored * num_stored, sizeof(uint64_t));
+        work->stash_bytes[way] = pl_arrays_new(own, num_stages, sizeof(uint64_t));
     return own->failed ? NULL : work;
 }
 
 /* ---- Code, and data that is always live ------------------------------------------------------ */
 
-static void add_sum(pl_digest_work *work, uint32_t set, uint32_t sum, uint64_t bytes) {
+static void add_sum(digest_work *work, uint32_t set, uint32_t sum, uint64_t bytes) {
     if (bytes > 0)
         add_to_tally(&work->sums, set, sum, 0, bytes);
 }
 
-static void add_code(pl_digest_work *work, const pl_digest *digest, size_t tile) {
+static void add_code(digest_work *work, const pl_digest *digest, size_t tile) {
     const pl_digest_inputs *inputs = digest->inputs;
     const popliner_profile *p = digest->chain->profile;
     const size_t num_tiles = p->target.num_tiles;
@@ -406,12 +390,15 @@ static void add_code(pl_digest_work *work, const pl_digest *digest, size_t tile)
                     inputs->type_code_bytes[type * num_tiles + tile]);
 }
 
-static void add_always_live(pl_digest_work *work, const pl_digest *digest, uint64_t variable) {
+static void add_always_live(digest_work *work, const pl_digest *digest, uint64_t variable) {
     const popliner_profile *p = digest->chain->profile;
     const pl_pass_usage *own = digest->pass_usage;
     const uint64_t bytes = p->variable_size_bytes[variable];
+    const uint32_t touching = pl_pass_use_of(own, variable)->counting.touching;
     if (!pl_account_is_code(digest->account, variable))
-        add_sum(work, pl_pass_use_of(own, variable)->counting.touching, PL_SUM_DATA, bytes);
+        add_sum(work, touching, PL_SUM_DATA, bytes);
+    if (pl_is_parameter(p, variable))
+        add_sum(work, touching, PL_SUM_PARAMETERS, bytes);
     for (uint32_t i = 0; own->passes.is_training && i < PL_NUM_ADDED; i++) {
         const uint32_t set = pl_added_parts[i].units(own, p, digest->account, variable);
         if (set != 0)
@@ -423,7 +410,7 @@ static void add_always_live(pl_digest_work *work, const pl_digest *digest, uint6
 
 /* Divides a live range of data that the units of `set` count: its beginning and end, while one of
  * them runs, go into the segments; the rest is a part. */
-static void divide_range(pl_digest_work *work, const pl_digest *digest, uint32_t set,
+static void divide_range(digest_work *work, const pl_digest *digest, uint32_t set,
                          size_t first_step, size_t end_step, uint64_t bytes) {
     /* any number is correct, since what is not in the segments is a part; without a limit,
      * alternating units would make this quadratic */
@@ -452,7 +439,7 @@ static void divide_range(pl_digest_work *work, const pl_digest *digest, uint32_t
 }
 
 /* Divides all live ranges of a variable, also at the turn if other units count it from then on. */
-static void divide_ranges(pl_digest_work *work, const pl_digest *digest, uint64_t variable) {
+static void divide_ranges(digest_work *work, const pl_digest *digest, uint64_t variable) {
     const popliner_profile *p = digest->chain->profile;
     const uint32_t class_index = p->variable_class[variable];
     const uint64_t bytes = p->variable_size_bytes[variable];
@@ -482,7 +469,7 @@ static void divide_ranges(pl_digest_work *work, const pl_digest *digest, uint64_
 }
 
 /* Adds what no operation touches to the segments, wherever it is live. */
-static void add_unexplained(pl_digest_work *work, const pl_digest *digest, size_t tile) {
+static void add_unexplained(digest_work *work, const pl_digest *digest, size_t tile) {
     const popliner_profile *p = digest->chain->profile;
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++)
         if (pl_account_is_unexplained(digest->account, i))
@@ -490,7 +477,13 @@ static void add_unexplained(pl_digest_work *work, const pl_digest *digest, size_
     pl_curve_read(&work->curve, work->unexplained_bytes);
 }
 
-static void add_variables(pl_digest_work *work, const pl_digest *digest, size_t tile) {
+/* True if stages may store or send what is used like this: two units use it, or both passes. */
+static bool may_wait(const pl_pass_use *use) {
+    return use->first_forward != use->last_forward || use->first_backward != use->last_backward ||
+           (use->first_forward != PL_NO_UNIT && use->first_backward != PL_NO_UNIT);
+}
+
+static void add_variables(digest_work *work, const pl_digest *digest, size_t tile) {
     const popliner_profile *p = digest->chain->profile;
     const pl_digest_inputs *inputs = digest->inputs;
     pl_curve_begin(&work->curve, work->arrays, 0, p->num_steps);
@@ -506,10 +499,10 @@ static void add_variables(pl_digest_work *work, const pl_digest *digest, size_t 
             continue;
         }
         divide_ranges(work, digest, i);
-        if (work->is_new && digest->is_pipelined &&
-            (inputs->class_matters[class_index] != 0 || inputs->is_fed[i] != 0))
-            add_to_tally(&work->stored, use, class_index, inputs->is_fed[i],
-                         p->variable_size_bytes[i]);
+        const bool is_fed = inputs->is_fed != NULL && inputs->is_fed[i] != 0;
+        if (work->is_new && has_passes(digest) &&
+            (is_fed || may_wait(&digest->pass_usage->uses[use])))
+            add_to_tally(&work->stored, use, class_index, is_fed, p->variable_size_bytes[i]);
     }
     pl_curve_read(&work->curve, work->step_bytes);
 }
@@ -526,7 +519,7 @@ typedef struct stored_group {
 } stored_group;
 
 /* Finds the units that touch a group, and the last ones so far of each pass. */
-static stored_group find_group(pl_digest_work *work, const pl_digest *digest, const uint32_t *key) {
+static stored_group find_group(digest_work *work, const pl_digest *digest, const uint32_t *key) {
     const popliner_profile *p = digest->chain->profile;
     const pl_pass_usage *own = digest->pass_usage;
     const pl_pass_use *use = &own->uses[key[0]];
@@ -557,7 +550,7 @@ static stored_group find_group(pl_digest_work *work, const pl_digest *digest, co
  *   NONE      what both passes touch and is live at the loss
  *   FULL      what earlier units or the host leave for the forward pass
  *   STANDARD  both, and what the forward pass leaves for later units */
-static uint8_t ways_of_stage(const pl_digest_work *work, const stored_group *g, uint32_t start,
+static uint8_t ways_of_stage(const digest_work *work, const stored_group *g, uint32_t start,
                              uint32_t last) {
     if (work->last[0][last] <= start)
         return 0;
@@ -572,7 +565,7 @@ static uint8_t ways_of_stage(const pl_digest_work *work, const stored_group *g, 
 
 /* Adds the bytes of a group to the stages that store it, as differences: stages that begin before
  * its first unit are like those that begin with it, and no unit after its last one matters. */
-static void add_group(pl_digest_work *work, const pl_digest *digest, const uint32_t *key,
+static void add_group(digest_work *work, const pl_digest *digest, const uint32_t *key,
                       uint64_t bytes) {
     const size_t num_units = digest->chain->num_units;
     const stored_group g = find_group(work, digest, key);
@@ -602,7 +595,7 @@ static uint32_t within(uint32_t step, uint32_t first, uint32_t end) {
 }
 
 /* Adds what a group has live, across the loss, while it does not wait, if both passes use it. */
-static void add_waiting(pl_digest_work *work, const pl_digest *digest, const uint32_t *key,
+static void add_waiting(digest_work *work, const pl_digest *digest, const uint32_t *key,
                         uint64_t bytes) {
     const popliner_profile *p = digest->chain->profile;
     const pl_pass_use *use = &digest->pass_usage->uses[key[0]];
@@ -621,10 +614,10 @@ static void add_waiting(pl_digest_work *work, const pl_digest *digest, const uin
 }
 
 /* Finds how stages store what is stored, or carried over a cut, and what of it is live itself. */
-static void find_stored(pl_digest_work *work, const pl_digest *digest) {
+static void find_stored(digest_work *work, const pl_digest *digest) {
     const pl_pass_usage *own = digest->pass_usage;
     const size_t num_units = digest->chain->num_units;
-    for (int way = 0; way < PL_NUM_STASHES; way++)
+    for (int way = 0; own->passes.is_training && way < PL_NUM_STASHES; way++)
         memset(work->stash_bytes[way], 0, num_units * num_units * sizeof(uint64_t));
     for (int pass = 0; pass < 2; pass++)
         memset(work->sent_bytes[pass], 0, (num_units + 1) * sizeof(uint64_t));
@@ -632,19 +625,21 @@ static void find_stored(pl_digest_work *work, const pl_digest *digest) {
     for (size_t i = 0; i < work->stored.keys.count; i++) {
         const uint32_t *key = key_of(&work->stored, i);
         const uint64_t bytes = work->stored.bytes[i];
-        add_group(work, digest, key, bytes);
-        add_waiting(work, digest, key, bytes);
+        if (own->passes.is_training) {
+            add_group(work, digest, key, bytes);
+            add_waiting(work, digest, key, bytes);
+        }
         pl_passes_add_carried(&own->passes, digest->chain->profile, key[1], bytes,
                               &own->uses[key[0]], work->sent_bytes[0], work->sent_bytes[1]);
     }
 }
 
-static void find_units(pl_digest_work *work, const pl_digest *digest, size_t tile,
+static void find_units(digest_work *work, const pl_digest *digest, size_t tile,
                        pl_digest_unit *units) {
     const popliner_profile *p = digest->chain->profile;
     const pl_digest_inputs *inputs = digest->inputs;
     const size_t num_units = digest->chain->num_units;
-    const size_t num_steps = digest->is_pipelined ? p->num_steps : 0;
+    const size_t num_steps = digest->pass_usage->passes.is_training ? p->num_steps : 0;
     const uint32_t *apart;
     const size_t num_apart = pl_account_apart(digest->account, tile, &apart);
     int64_t bytes = 0;
@@ -662,7 +657,7 @@ static void find_units(pl_digest_work *work, const pl_digest *digest, size_t til
         bytes += work->curve.change_bytes[step];
         unit->own_stash_bytes = pl_larger(unit->own_stash_bytes, (uint64_t)bytes);
     }
-    for (size_t unit = 0; digest->is_pipelined && unit < num_units; unit++) {
+    for (size_t unit = 0; has_passes(digest) && unit < num_units; unit++) {
         units[unit].sent_forward_bytes = work->sent_bytes[0][unit + 1];
         units[unit].sent_backward_bytes = work->sent_bytes[1][unit + 1];
     }
@@ -695,12 +690,12 @@ bool pl_digest_allocate_live(pl_digest_live *live) {
 }
 
 /* Makes what is the same however live ranges count. */
-static bool fill_tile(pl_digest_work *work, const pl_digest *digest, size_t number,
+static bool fill_tile(digest_work *work, const pl_digest *digest, size_t number,
                       pl_digest_tile *made) {
     const size_t num_units = digest->chain->num_units;
     const size_t num_stages = num_units * num_units;
-    const int num_ways = digest->is_pipelined ? PL_NUM_STASHES : 0;
-    if (digest->is_pipelined)
+    const int num_ways = digest->pass_usage->passes.is_training ? PL_NUM_STASHES : 0;
+    if (has_passes(digest))
         find_stored(work, digest);
     made->num_sums = work->sums.keys.count;
     for (int way = 0; way < num_ways; way++) {
@@ -726,7 +721,7 @@ static bool fill_tile(pl_digest_work *work, const pl_digest *digest, size_t numb
 }
 
 /* Divides the steps into segments, also wherever a part begins or ends; returns their number. */
-static size_t number_segments(pl_digest_work *work, const pl_digest *digest) {
+static size_t number_segments(digest_work *work, const pl_digest *digest) {
     const size_t num_steps = digest->chain->profile->num_steps;
     size_t count = 0;
     memcpy(work->is_break, digest->inputs->is_break, num_steps + 1);
@@ -744,7 +739,7 @@ static size_t number_segments(pl_digest_work *work, const pl_digest *digest) {
 }
 
 /* Makes the live ranges, as they count now. */
-static bool fill_live(pl_digest_work *work, const pl_digest *digest, pl_digest_live *live) {
+static bool fill_live(digest_work *work, const pl_digest *digest, pl_digest_live *live) {
     const pl_digest_inputs *inputs = digest->inputs;
     const size_t num_steps = digest->chain->profile->num_steps;
     const size_t turn = digest->pass_usage->passes.turn_step;
@@ -773,11 +768,10 @@ static bool fill_live(pl_digest_work *work, const pl_digest *digest, pl_digest_l
     return true;
 }
 
-bool pl_digest_make_tile(pl_digest *digest, pl_digest_work *work, size_t tile, size_t live) {
+static bool make_lists(pl_digest *digest, digest_work *work, size_t tile, size_t live) {
     pl_digest_tile *made = &digest->tiles[tile];
     if (made->live[live].parts != NULL)
         return true;
-    assert(digest->inputs != NULL);
     work->live = live;
     work->is_new = made->units == NULL;
     pl_keys_empty(&work->sums.keys);
@@ -788,4 +782,55 @@ bool pl_digest_make_tile(pl_digest *digest, pl_digest_work *work, size_t tile, s
     add_variables(work, digest, tile);
     return !work->arrays->failed && (!work->is_new || fill_tile(work, digest, tile, made)) &&
            fill_live(work, digest, &made->live[live]);
+}
+
+/* ---- All tiles ------------------------------------------------------------------------------- */
+
+typedef struct worker {
+    pl_arrays arrays;  /* own the work */
+    digest_work *work; /* made with its first tile */
+} worker;
+
+typedef struct task {
+    pl_digest *digest;
+    const pl_digest_making *how;
+    worker *workers;
+} task;
+
+static bool make_tile(void *user, size_t number, size_t tile) {
+    const task *t = user;
+    worker *w = &t->workers[number];
+    if (w->work == NULL)
+        w->work = new_work(&w->arrays, t->digest);
+    /* only worker 0 is the calling thread */
+    if (number == 0 && tile % 16 == 15)
+        pl_progress(t->how->listener, "Measuring the tiles", tile,
+                    t->digest->chain->profile->target.num_tiles);
+    if (w->work == NULL || !make_lists(t->digest, w->work, tile, t->how->live))
+        return false;
+    if (t->how->visit == NULL)
+        return true;
+    t->how->visit(t->how->user, tile);
+    drop_tile(t->digest, tile);
+    return true;
+}
+
+bool pl_digest_make(pl_digest *digest, const pl_digest_making *how, pl_arrays *arrays) {
+    const size_t num_tiles = digest->chain->profile->target.num_tiles;
+    bool *is_made = &digest->is_made[how->live];
+    pl_arrays own = {0};
+    task t = {digest, how, NULL};
+    const pl_parallel tasks = {how->num_threads, num_tiles, make_tile, NULL, &t, how->bounds};
+    if (arrays->failed || *is_made)
+        return !arrays->failed;
+    t.workers = pl_arrays_new(&own, how->num_threads, sizeof *t.workers);
+    begin_inputs(digest, &own);
+    *is_made = !own.failed && pl_parallel_run(&tasks) == num_tiles;
+    const bool is_stopped = !*is_made && how->bounds != NULL && pl_bounds_are_over(how->bounds);
+    own.failed = own.failed || (!*is_made && !is_stopped);
+    for (size_t i = 0; t.workers != NULL && i < how->num_threads; i++)
+        pl_arrays_free(&t.workers[i].arrays);
+    free_inputs(digest);
+    pl_arrays_end(&own, arrays);
+    return *is_made;
 }

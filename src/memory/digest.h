@@ -6,6 +6,7 @@
 #ifndef PL_MEMORY_DIGEST_H
 #define PL_MEMORY_DIGEST_H
 
+#include "base/bounds.h"
 #include "base/growth.h"
 #include "base/keys.h"
 #include "memory/account.h"
@@ -14,10 +15,11 @@
 #include "memory/passes.h"
 #include "popliner/pipeline.h"
 
-/* Sums of a tile that do not depend on steps: the groups of code, always-live data, and for each
- * added part what it is a multiple of. */
+/* Sums of a tile that do not depend on steps: the groups of code, always-live data, the part of it
+ * that is parameters, and for each added part what it is a multiple of. */
 enum {
     PL_SUM_DATA = PL_NUM_CODE_GROUPS,
+    PL_SUM_PARAMETERS,
     PL_SUM_ADDED,
     PL_NUM_SUMS = PL_SUM_ADDED + PL_NUM_ADDED,
 };
@@ -88,52 +90,44 @@ typedef struct pl_digest_tile {
     pl_digest_live live[PL_NUM_LIVES];
 } pl_digest_tile;
 
-/* The part that all tiles share, for making them. */
-typedef struct pl_digest_inputs pl_digest_inputs;
-
 typedef struct pl_digest {
     const pl_chain *chain;
     const pl_account *account;
     pl_pass_usage *pass_usage; /* also gets the sets of vertex types */
     const pl_gradients *gradients;
-    bool is_pipelined; /* what is stored and sent is also known */
     pl_arrays arrays;  /* own all arrays, but not the blocks of tiles */
     uint8_t *was_kept; /* [classes], only if it trains: it is live across the turn */
     pl_digest_tile *tiles;
-    bool is_made[PL_NUM_LIVES]; /* all tiles are */
-    pl_digest_inputs *inputs;   /* NULL: not found */
+    bool is_made[PL_NUM_LIVES];      /* all tiles are */
+    struct pl_digest_inputs *inputs; /* that all tiles share; NULL while none are made */
 } pl_digest;
-
-/* The work space of one thread. */
-typedef struct pl_digest_work pl_digest_work;
 
 /* Begins a digest without tiles, which refers to the others. NULL if memory is short. Free with
  * pl_digest_free. O(classes). */
 pl_digest *pl_digest_begin(const pl_chain *chain, const pl_account *account,
-                           pl_pass_usage *pass_usage, const pl_gradients *gradients,
-                           bool is_pipelined);
+                           pl_pass_usage *pass_usage, const pl_gradients *gradients);
 void pl_digest_free(pl_digest *digest);
 
-/* Begins making tiles; end with pl_digest_finish. False if memory is short. Cost: O((vertex types +
- * sets) * tiles), and if it is pipelined one pass over the variables that programs touch. */
-bool pl_digest_prepare(pl_digest *digest);
+/* How to make tiles. */
+typedef struct pl_digest_making {
+    size_t live; /* how live ranges count */
+    size_t num_threads;
+    const popliner_listener *listener; /* or NULL; only the calling thread calls it */
+    pl_bounds *bounds;                 /* or NULL */
+    /* or NULL; gets each tile, which is dropped then; of one thread */
+    void (*visit)(void *user, size_t tile);
+    void *user;
+} pl_digest_making;
 
-/* Makes work space, which `arrays` own; NULL after a failure. */
-pl_digest_work *pl_digest_work_new(pl_arrays *arrays, const pl_digest *digest);
-
-/* Makes a tile with its live ranges in one way, as far as it is not made. Several threads may make
- * different tiles. False if memory is short. O(variables of the tile + steps). */
-bool pl_digest_make_tile(pl_digest *digest, pl_digest_work *work, size_t tile, size_t live);
-
-/* Frees a tile, which can be made again. */
-void pl_digest_drop_tile(pl_digest *digest, size_t tile);
+/* Makes all tiles with their live ranges in one way, as far as they are not made. False if the
+ * bounds stopped it, or after a failure, which is also that of `arrays`. Cost: O((vertex types +
+ * sets) * tiles), one pass over the variables that programs touch, and for each tile O(variables +
+ * steps). */
+bool pl_digest_make(pl_digest *digest, const pl_digest_making *how, pl_arrays *arrays);
 
 /* Allocate the lists of a tile, whose numbers are set. False if memory is short. */
 bool pl_digest_allocate_tile(pl_digest_tile *tile, size_t num_units);
 bool pl_digest_allocate_live(pl_digest_live *live);
-
-/* Frees what only making tiles needs. */
-void pl_digest_finish(pl_digest *digest);
 
 /* Returns the units of a set as bits. */
 static inline const uint64_t *pl_digest_bits(const pl_digest *digest, uint32_t set) {

@@ -7,6 +7,7 @@
 
 #include "base/numbers.h"
 #include "memory/chain_data.h"
+#include "memory/popliner_model.h"
 #include "profile/profile_data.h"
 
 /* ---- Bytes that do not depend on steps ------------------------------------------------------- */
@@ -16,6 +17,7 @@ static pl_steady_bytes steady_of(const pl_estimation *estimation, size_t tile,
     const pl_account *account = estimation->digest->account;
     pl_steady_bytes s = {
         .data_bytes = sum_bytes[PL_SUM_DATA],
+        .parameter_bytes = sum_bytes[PL_SUM_PARAMETERS],
         .fixed_bytes = account->fixed_bytes[tile],
         .placed.apart = apart_bytes,
     };
@@ -51,6 +53,7 @@ void pl_stage_tile_parts(const pl_stage_tile *tile, const pl_live_peak *peak,
         steady->data_bytes + peak->bytes - peak->unexplained_bytes;
     part_bytes[POPLINER_PART_UNEXPLAINED] = peak->unexplained_bytes + steady->fixed_bytes;
     part_bytes[POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE] = steady->fixed_bytes;
+    part_bytes[POPLINER_PART_PARAMETERS] = steady->parameter_bytes;
     part_bytes[POPLINER_PART_BUFFERS] = peak->buffer_bytes;
     memcpy(part_bytes + PL_FIRST_CODE, steady->code_bytes, sizeof steady->code_bytes);
     memcpy(part_bytes + PL_FIRST_ADDED, steady->added_bytes, sizeof steady->added_bytes);
@@ -133,6 +136,10 @@ void pl_question_begin(pl_question *question, pl_arrays *own, const pl_estimatio
     question->estimation = estimation;
     question->stages = stages;
     question->num_stages = num_stages;
+    if (estimation->popliner != NULL)
+        pl_popliner_meter_measure(estimation->popliner, stages, num_stages);
+    if (!pl_estimation_has_tiles(estimation))
+        return;
     question->units = pl_arrays_new(own, 1, digest->pass_usage->sets.key_size);
     question->change_bytes =
         pl_arrays_new(own, digest->chain->profile->num_steps + 1, sizeof *question->change_bytes);
@@ -171,7 +178,7 @@ static pl_tile_stash stash_of(const pl_question *q, const pl_digest_tile *tile,
     const popliner_recompute way = q->estimation->recompute;
     pl_tile_stash stash = {0, 0};
     uint64_t own_bytes = 0;
-    for (size_t i = 0; q->estimation->has_stash && i < tile->num_stash[way]; i++) {
+    for (size_t i = 0; i < tile->num_stash[way]; i++) {
         const pl_digest_stash *it = &tile->stash[way][i];
         if (it->start <= stage->first_unit && it->unit >= stage->first_unit &&
             it->unit <= stage->last_unit)
@@ -183,15 +190,14 @@ static pl_tile_stash stash_of(const pl_question *q, const pl_digest_tile *tile,
     return stash;
 }
 
-void pl_question_measure(pl_question *q, size_t number, pl_stage_tile *result,
-                         pl_tile_stash *stash) {
+/* Measures stages by the digest. */
+static void measure(pl_question *q, size_t number, pl_stage_tile *result) {
     const pl_estimation *estimation = q->estimation;
     const pl_digest_tile *tile = &estimation->digest->tiles[number];
     uint64_t sum_bytes[PL_NUM_SUMS] = {0};
     uint64_t buffer_bytes[NUM_PASSES] = {0};
     uint64_t apart_bytes = 0;
     pass_peak peaks[NUM_PASSES] = {{NULL, 0}, {NULL, 0}};
-    assert(tile->live[estimation->live].parts != NULL);
     for (size_t i = 0; i < tile->num_sums; i++)
         if (pl_digest_meets(estimation->digest, tile->sums[i].set, q->units))
             sum_bytes[tile->sums[i].sum] += tile->sums[i].bytes;
@@ -205,11 +211,21 @@ void pl_question_measure(pl_question *q, size_t number, pl_stage_tile *result,
             buffer_bytes[BEFORE_TURN] += last->sent_backward_bytes;
             buffer_bytes[FROM_TURN] += last->sent_forward_bytes;
         }
-        if (stash != NULL)
-            stash[i] = stash_of(q, tile, stage);
     }
     result->steady = steady_of(estimation, number, sum_bytes, apart_bytes);
     find_peaks(peaks, buffer_bytes, result);
+}
+
+void pl_question_measure(pl_question *q, size_t number, pl_stage_tile *result,
+                         pl_tile_stash *stash) {
+    const pl_digest_tile *tile = &q->estimation->digest->tiles[number];
+    if (q->estimation->popliner != NULL)
+        *result = pl_popliner_meter_tile(q->estimation->popliner, number);
+    else
+        measure(q, number, result);
+    for (size_t i = 0; i < q->num_stages; i++)
+        stash[i] =
+            q->estimation->has_stash ? stash_of(q, tile, &q->stages[i]) : (pl_tile_stash){0, 0};
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */

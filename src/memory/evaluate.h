@@ -13,8 +13,9 @@
 typedef struct pl_steady_bytes {
     uint64_t code_bytes[PL_NUM_CODE_GROUPS];
     uint64_t all_code_bytes;
-    uint64_t data_bytes;  /* always live */
-    uint64_t fixed_bytes; /* unattributed */
+    uint64_t data_bytes;      /* always live */
+    uint64_t parameter_bytes; /* part of them */
+    uint64_t fixed_bytes;     /* unattributed */
     uint64_t added_bytes[PL_NUM_ADDED];
     pl_placed_bytes placed; /* including unattributed code and data */
 } pl_steady_bytes;
@@ -43,20 +44,26 @@ typedef struct pl_tile_stash {
 /* How stages of a pipeline are estimated, from a digest. */
 typedef struct pl_estimation {
     popliner_pipeline pipeline;
-    pl_digest *digest;     /* see pl_estimation_has_tiles */
-    size_t live;           /* how its live ranges count */
-    bool is_training;      /* the profile */
-    bool has_accumulators; /* the profile, in the full model, if it trains */
-    size_t max_stages;     /* of the pipeline: 1 if it stores nothing */
-    bool has_stash;        /* something is stored, by the way to recompute; it is pipelined */
+    struct pl_popliner_meter *popliner; /* for PopLiner's model, else NULL */
+    pl_digest *digest;                  /* see pl_estimation_has_tiles */
+    size_t live;                        /* how its live ranges count */
+    bool is_training;                   /* the profile */
+    bool has_accumulators;              /* the profile, in the full model, if it trains */
+    size_t max_stages;                  /* of the pipeline: 1 if it stores nothing */
+    bool has_stash;                     /* something is stored, by the way to recompute */
     popliner_recompute recompute;
-    bool has_buffers; /* data that is sent stays in the stage; the digest is pipelined */
+    bool has_buffers; /* data that is sent stays in the stage */
     /* the bytes of each added part for a byte of its sum */
     uint64_t added_factors[PL_NUM_ADDED];
     bool frees[POPLINER_NUM_NEEDS]; /* see pl_pipeline_frees_originals */
     bool expects_buffers;           /* the expected estimate includes them */
     pl_need_rule rule;
 } pl_estimation;
+
+/* True if tiles of its digest are needed: in PopLiner's model only for what is stored. */
+static inline bool pl_estimation_has_tiles(const pl_estimation *estimation) {
+    return estimation->popliner == NULL || estimation->has_stash;
+}
 
 /* Returns the live peak that an estimate includes. */
 static inline const pl_live_peak *
@@ -76,7 +83,7 @@ pl_need_line pl_stage_tile_need(const pl_estimation *estimation, popliner_need n
 uint64_t pl_steady_sum(const pl_steady_bytes *steady, popliner_need need);
 
 /* Sets the parts that a tile has in a stage with this peak, in part_bytes[POPLINER_NUM_PARTS]; not
- * the stash, the layout and the parameters. */
+ * the stash and the layout. */
 void pl_stage_tile_parts(const pl_stage_tile *tile, const pl_live_peak *peak, uint64_t *part_bytes);
 
 /* Returns the parts of a tile with this estimate of its expected memory and of what it stores. */

@@ -34,7 +34,7 @@ typedef struct tile_work {
     worker *workers;
     size_t num_workers;
     pl_peak_lines *lines[POPLINER_NUM_NEEDS]; /* [intervals]; NULL: not wanted */
-    pl_stage_details *made;                   /* the result; the calling thread fills cuts */
+    pl_stage_details *made;                   /* the result */
 } tile_work;
 
 enum { ALL_NEEDS = (1 << POPLINER_NUM_NEEDS) - 1 };
@@ -42,14 +42,6 @@ enum { ALL_NEEDS = (1 << POPLINER_NUM_NEEDS) - 1 };
 /* True if there memory was short. */
 static bool has_failed(const tile_work *t) {
     return t->made->arrays.failed || t->meter->arrays.failed;
-}
-
-static void fill_cuts(void *user) {
-    tile_work *t = user;
-    pl_stage_meter_find_cuts(t->meter);
-    if (!has_failed(t))
-        memcpy(t->made->cuts_bytes, t->meter->cut_bytes,
-               t->meter->chain->num_units * sizeof(uint64_t));
 }
 
 /* ---- A tile ---------------------------------------------------------------------------------- */
@@ -143,14 +135,14 @@ static void measure_stages(const tile_work *t, worker *w, size_t first) {
     for (size_t last = first; !w->arrays.failed && last < t->made->num_units; last++) {
         const popliner_interval stage = {first, last, 1};
         const size_t interval = pl_triangle_place(t->made->num_units, first, last);
-        pl_question question = {.estimation = NULL};
+        pl_question question;
         pl_arrays own = {0};
-        pl_stages_begin(t->meter, &t->estimation, &stage, 1, &question, &own);
+        pl_question_begin(&question, &own, &t->estimation, &stage, 1);
         for (size_t tile = 0; !own.failed && tile < t->meter->chain->profile->target.num_tiles;
              tile++) {
             pl_stage_tile measured;
-            pl_tile_stash stash = {0, 0};
-            pl_stages_measure_tile(t->meter, &question, tile, &measured, &stash);
+            pl_tile_stash stash;
+            pl_question_measure(&question, tile, &measured, &stash);
             add_tile(t, w, &(entry){last, interval, tile, &measured, &stash});
         }
         pl_arrays_end(&own, &w->arrays);
@@ -226,12 +218,11 @@ static void begin_work(tile_work *t, pl_arrays *own) {
         made->sums = pl_arrays_new(&made->arrays, pl_triangle_size(num_units), sizeof *made->sums);
 }
 
-/* Measures the rows on several threads; and cuts. Returns the number of rows before the first that
+/* Measures the rows on several threads. Returns the number of rows before the first that
  * was not measured. */
 static size_t measure_rows(tile_work *t) {
     const size_t num_units = t->made->num_units;
-    const pl_parallel tasks = {t->num_workers, num_units, measure_row,
-                               fill_cuts,      t,         t->options->bounds};
+    const pl_parallel tasks = {t->num_workers, num_units, measure_row, NULL, t, t->options->bounds};
     size_t end = 0;
     if (pl_estimation_complete(t->meter, &t->estimation, t->options->listener,
                                t->options->bounds) &&
@@ -255,18 +246,6 @@ static size_t measure_rows(tile_work *t) {
     return end;
 }
 
-/* Adds the parameters, which are no sums over tiles. */
-static void add_parameters(tile_work *t) {
-    const pl_stage_meter *meter = t->meter;
-    pl_arrays own = {0};
-    const uint64_t *parameter_bytes =
-        pl_sum_sets(&own, &meter->pass_usage, meter->parameters.touched_bytes,
-                    pl_chain_first_data_unit(meter->chain));
-    for (size_t i = 0; !own.failed && i < pl_triangle_size(t->made->num_units); i++)
-        t->made->sums[i].bytes[POPLINER_PART_PARAMETERS] = parameter_bytes[i];
-    pl_arrays_end(&own, &t->meter->arrays);
-}
-
 popliner_status pl_intervals_measure(pl_stage_meter *meter, const pl_interval_options *options,
                                      pl_stage_details **details, popliner_error *error) {
     static const pl_interval_options usual = {0};
@@ -281,8 +260,10 @@ popliner_status pl_intervals_measure(pl_stage_meter *meter, const pl_interval_op
     begin_work(&t, &own);
     if (!meter->arrays.failed)
         end = measure_rows(&t);
-    if (end == num_units && t.needs == ALL_NEEDS && !has_failed(&t))
-        add_parameters(&t);
+    if (end == num_units && !has_failed(&t))
+        pl_stage_meter_find_sums(meter);
+    if (end == num_units && !has_failed(&t))
+        memcpy(t.made->cuts_bytes, meter->cut_bytes, num_units * sizeof *meter->cut_bytes);
     pl_arrays_free(&own);
     if (t.made == NULL || has_failed(&t))
         status = pl_fail_memory(error, "the intervals");

@@ -25,9 +25,7 @@ bool pl_has_accumulators(const popliner_profile *p) {
         named++;
     for (size_t i = 0; named < p->num_unlowered && i < p->num_variables; i++) {
         uint32_t unlowered = p->variable_unlowered[i];
-        if (unlowered != PL_NONE && unlowered >= named &&
-            p->class_always_live[p->variable_class[i]] &&
-            p->category[p->variable_category[i]] == PL_CATEGORY_VARIABLE &&
+        if (unlowered != PL_NONE && unlowered >= named && pl_is_parameter(p, i) &&
             is_accumulator_name(pl_profile_string(p, p->unlowered_name[unlowered])))
             return true;
     }
@@ -43,10 +41,7 @@ bool pl_wants_accumulators(const popliner_pipeline *pipeline, bool is_training) 
 static uint32_t trained_units(const pl_pass_usage *own, const popliner_profile *profile,
                               const pl_account *account, uint64_t variable) {
     const pl_pass_use *use = pl_pass_use_of(own, variable);
-    return use->first_backward != PL_NO_UNIT &&
-                   profile->class_always_live[profile->variable_class[variable]] &&
-                   profile->category[profile->variable_category[variable]] ==
-                       PL_CATEGORY_VARIABLE &&
+    return use->first_backward != PL_NO_UNIT && pl_is_parameter(profile, variable) &&
                    !pl_account_is_code(account, variable)
                ? use->beginning
                : 0;
@@ -67,71 +62,43 @@ const pl_added_part pl_added_parts[PL_NUM_ADDED] = {
 
 /* ---- Sums ------------------------------------------------------------------------------------ */
 
-void pl_parameter_sums_find(pl_parameter_sums *sums, pl_arrays *arrays, const pl_pass_usage *own,
-                            const popliner_profile *p, const pl_account *account) {
-    sums->touched_bytes = pl_arrays_new(arrays, own->num_touched, sizeof *sums->touched_bytes);
-    sums->trained_bytes = pl_arrays_new(arrays, own->num_touched, sizeof *sums->trained_bytes);
-    if (arrays->failed)
-        return;
-    for (size_t i = 0; i < p->num_variables; i++) {
-        if (!p->class_always_live[p->variable_class[i]] ||
-            p->category[p->variable_category[i]] != PL_CATEGORY_VARIABLE)
-            continue;
-        sums->touched_bytes[pl_pass_use_of(own, i)->counting.touching] += p->variable_size_bytes[i];
-        if (own->passes.is_training)
-            sums->trained_bytes[trained_units(own, p, account, i)] += p->variable_size_bytes[i];
-    }
-    sums->trained_bytes[0] = 0; /* not trained */
-}
-
-uint64_t *pl_sum_sets(pl_arrays *arrays, const pl_pass_usage *usage, const uint64_t *set_bytes,
-                      size_t first_unit) {
+void pl_trained_parameters_find(pl_trained_parameters *t, pl_arrays *arrays,
+                                const pl_pass_usage *usage, const uint64_t *set_bytes) {
     const size_t n = usage->num_units;
     pl_arrays own = {0};
     uint64_t *arriving_bytes = pl_arrays_new(&own, n + 1, sizeof *arriving_bytes);
-    uint64_t *sums = pl_arrays_new(arrays, pl_triangle_size(n), sizeof *sums);
+    *t = (pl_trained_parameters){
+        usage, set_bytes, pl_arrays_new(arrays, pl_triangle_size(n), sizeof *t->interval_bytes)};
     for (size_t first = 0; !own.failed && !arrays->failed && first < n; first++) {
         uint64_t sum = 0;
         memset(arriving_bytes, 0, n * sizeof *arriving_bytes);
-        for (size_t set = 1; set < usage->num_touched; set++)
+        for (size_t set = 1; set < usage->sets.count; set++)
             if (set_bytes[set] > 0)
-                arriving_bytes[pl_bits_next(pl_bits_at(&usage->sets, set),
-                                            pl_more(first, first_unit), n)] += set_bytes[set];
+                arriving_bytes[pl_bits_next(pl_bits_at(&usage->sets, set), first, n)] +=
+                    set_bytes[set];
         for (size_t last = first; last < n; last++)
-            sums[pl_triangle_place(n, first, last)] = sum += arriving_bytes[last];
+            t->interval_bytes[pl_triangle_place(n, first, last)] = sum += arriving_bytes[last];
     }
     pl_arrays_end(&own, arrays);
-    return sums;
-}
-
-uint64_t pl_sum_stages(const pl_pass_usage *usage, const uint64_t *set_bytes, size_t first_unit,
-                       const popliner_interval *stages, size_t num_stages) {
-    uint64_t bytes = 0;
-    for (size_t set = 1; set < usage->num_touched; set++) {
-        bool is_there = false;
-        for (size_t i = 0; set_bytes[set] > 0 && !is_there && i < num_stages; i++) {
-            const size_t end = stages[i].last_unit + 1;
-            is_there = pl_bits_next(pl_bits_at(&usage->sets, set),
-                                    pl_more(stages[i].first_unit, first_unit), end) < end;
-        }
-        bytes += is_there ? set_bytes[set] : 0;
-    }
-    return bytes;
-}
-
-void pl_trained_parameters_find(pl_trained_parameters *t, pl_arrays *arrays,
-                                const pl_pass_usage *usage, const pl_parameter_sums *sums) {
-    t->usage = usage;
-    t->set_bytes = sums->trained_bytes;
-    t->interval_bytes = pl_sum_sets(arrays, usage, sums->trained_bytes, 0);
 }
 
 uint64_t pl_trained_parameters_bytes(void *user, const popliner_interval *stages,
                                      size_t num_stages) {
     const pl_trained_parameters *t = user;
-    return num_stages == 1 ? t->interval_bytes[pl_triangle_place(
-                                 t->usage->num_units, stages->first_unit, stages->last_unit)]
-                           : pl_sum_stages(t->usage, t->set_bytes, 0, stages, num_stages);
+    uint64_t bytes = 0;
+    if (num_stages == 1)
+        return t->interval_bytes[pl_triangle_place(t->usage->num_units, stages->first_unit,
+                                                   stages->last_unit)];
+    for (size_t set = 1; set < t->usage->sets.count; set++) {
+        bool is_there = false;
+        for (size_t i = 0; t->set_bytes[set] > 0 && !is_there && i < num_stages; i++) {
+            const size_t end = stages[i].last_unit + 1;
+            is_there =
+                pl_bits_next(pl_bits_at(&t->usage->sets, set), stages[i].first_unit, end) < end;
+        }
+        bytes += is_there ? t->set_bytes[set] : 0;
+    }
+    return bytes;
 }
 
 /* ---- Gradients ------------------------------------------------------------------------------- */
@@ -173,8 +140,7 @@ static void find_candidates(search *s, const pl_account *account) {
         uint32_t set = s->usage->variable_set[i];
         if (!p->class_always_live[p->variable_class[i]])
             s->has_data[set] = 1;
-        else if (p->category[p->variable_category[i]] == PL_CATEGORY_VARIABLE &&
-                 !pl_account_is_code(account, i))
+        else if (pl_is_parameter(p, i) && !pl_account_is_code(account, i))
             s->has_state[set] = 1;
     }
     for (uint32_t set = 1; set < sets->count; set++)

@@ -12,6 +12,14 @@
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
 #include "popliner/profile.h"
+#include "profile/profile_data.h"
+
+/* True if a variable is always live and of the category "variable": a parameter, but also state of
+ * the optimizer and anything else that outlives a run. */
+static inline bool pl_is_parameter(const popliner_profile *p, size_t variable) {
+    return p->class_always_live[p->variable_class[variable]] != 0 &&
+           p->category[p->variable_category[variable]] == PL_CATEGORY_VARIABLE;
+}
 
 /* True if the profile has accumulators: an always-live variable with that word in its name. O(bytes
  * of names), and O(variables) if some name has the word. */
@@ -33,41 +41,19 @@ typedef struct pl_added_part {
 
 extern const pl_added_part pl_added_parts[PL_NUM_ADDED];
 
-/* The bytes of always-live variables of the category "variable", over all tiles, by the units that
- * touch them, and by those that need accumulators for them (pl_added_parts). */
-typedef struct pl_parameter_sums {
-    uint64_t *touched_bytes; /* [own->num_touched] */
-    uint64_t *trained_bytes; /* [own->num_touched]; all 0 if the profile does not train */
-} pl_parameter_sums;
-
-/* Finds the sums, whose arrays are in `arrays`, like those of the functions below. O(variables). */
-void pl_parameter_sums_find(pl_parameter_sums *sums, pl_arrays *arrays, const pl_pass_usage *own,
-                            const popliner_profile *profile, const pl_account *account);
-
-/* Returns, in the order of costs/triangle.h, the sum of set_bytes over the sets that have a unit of
- * each interval that is not before first_unit, in any pass; NULL if memory is short.
- * O(units * units of all sets + units^2). */
-uint64_t *pl_sum_sets(pl_arrays *arrays, const pl_pass_usage *usage, const uint64_t *set_bytes,
-                      size_t first_unit);
-
-/* Returns the sum of set_bytes over the sets that have a unit of the stages that is not before
- * first_unit, in any pass. O(units of all sets * stages). */
-uint64_t pl_sum_stages(const pl_pass_usage *usage, const uint64_t *set_bytes, size_t first_unit,
-                       const popliner_interval *stages, size_t num_stages);
-
+/* The parameters that a stage trains: those that its backward operations touch. */
 typedef struct pl_trained_parameters {
     const pl_pass_usage *usage; /* not owned, like the next one */
-    const uint64_t *set_bytes;
-    uint64_t *interval_bytes; /* in the order of costs/triangle.h */
+    const uint64_t *set_bytes;  /* over all tiles, by the set of units that need accumulators */
+    uint64_t *interval_bytes;   /* in the order of costs/triangle.h */
 } pl_trained_parameters;
 
-/* Finds the trained parameters, by the sums and the usage, to which they refer.
- * O(units^2 + units * units of all sets). */
+/* Finds those of the intervals, in `arrays`. O(units * units of all sets + units^2). */
 void pl_trained_parameters_find(pl_trained_parameters *trained, pl_arrays *arrays,
-                                const pl_pass_usage *usage, const pl_parameter_sums *sums);
+                                const pl_pass_usage *usage, const uint64_t *set_bytes);
 
 /* A popliner_weight_function, `user` is a pl_trained_parameters: the bytes over all tiles of an IPU
- * with these stages. O(1) for one stage, else that of pl_sum_stages. */
+ * with these stages. O(1) for one stage, else O(units of all sets * stages). */
 uint64_t pl_trained_parameters_bytes(void *user, const popliner_interval *stages,
                                      size_t num_stages);
 

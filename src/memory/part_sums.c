@@ -18,12 +18,11 @@ typedef struct work {
     pl_arrays arrays; /* own all arrays */
     pl_chain chain;
     pl_pass_usage pass_usage; /* forward, as without training */
-    pl_parameter_sums parameters;
     pl_estimation estimation;
     pl_digest *digest; /* owned */
-    pl_digest_work *digest_work;
     pl_row *row;
-    pl_stage_tile *measured; /* [operations]: on the current tile */
+    pl_stage_tile *measured;     /* [operations]: on the current tile */
+    popliner_stage_detail *sums; /* [operations]: the result */
 } work;
 
 /* Makes an operation of each unit. */
@@ -61,45 +60,35 @@ static void begin_work(work *w, const pl_stage_meter *meter) {
     w->measured = pl_arrays_new(&w->arrays, count, sizeof *w->measured);
     if (w->arrays.failed)
         return;
-    pl_parameter_sums_find(&w->parameters, &w->arrays, usage, w->chain.profile, &meter->account);
-    w->digest = pl_digest_begin(&w->chain, &meter->account, usage, NULL, false);
-    if (w->digest != NULL && pl_digest_prepare(w->digest)) {
-        w->estimation.digest = w->digest;
-        w->digest_work = pl_digest_work_new(&w->arrays, w->digest);
+    w->digest = pl_digest_begin(&w->chain, &meter->account, usage, NULL);
+    w->estimation.digest = w->digest;
+    if (w->digest != NULL)
         w->row = pl_row_new(&w->arrays, &w->estimation);
-    }
     w->arrays.failed = w->arrays.failed || w->row == NULL;
 }
 
-/* Adds what an operation has on a tile. */
-static void add_tile(const pl_stage_tile *measured, popliner_stage_detail *sums) {
-    uint64_t part_bytes[POPLINER_NUM_PARTS] = {0};
-    pl_stage_tile_parts(measured, &measured->plain, part_bytes);
-    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
-        sums->part_bytes[part] += part_bytes[part];
+/* Adds what each operation has on a tile. */
+static void add_tile(void *user, size_t tile) {
+    work *w = user;
+    const bool is_measured = pl_row_measure_each(w->row, tile, w->measured);
+    for (size_t i = 0; is_measured && i < w->chain.num_units; i++) {
+        uint64_t part_bytes[POPLINER_NUM_PARTS] = {0};
+        pl_stage_tile_parts(&w->measured[i], &w->measured[i].plain, part_bytes);
+        for (int part = 0; part < POPLINER_NUM_PARTS; part++)
+            w->sums[i].part_bytes[part] += part_bytes[part];
+    }
 }
 
 /* Measures all operations at once, each like pl_stage_measure_ipu, for its own steps. Cost: that
  * of making a digest, one tile after another, and for each operation O(its items in it). */
 static void measure_at_once(pl_stage_meter *meter, popliner_stage_detail *sums) {
-    work w = {.digest = NULL};
+    work w = {.sums = sums};
     begin_work(&w, meter);
-    const size_t count = w.chain.num_units;
-    for (size_t tile = 0; !w.arrays.failed && tile < w.chain.profile->target.num_tiles; tile++) {
-        w.arrays.failed = !pl_digest_make_tile(w.digest, w.digest_work, tile, 0) ||
-                          !pl_row_measure_each(w.row, tile, w.measured);
-        for (size_t i = 0; !w.arrays.failed && i < count; i++)
-            add_tile(&w.measured[i], &sums[i]);
-        pl_digest_drop_tile(w.digest, tile);
-    }
-    for (size_t set = 1; !w.arrays.failed && set < w.pass_usage.num_touched; set++) {
-        const uint64_t *units = pl_bits_at(&w.pass_usage.sets, set);
-        const uint64_t bytes = w.parameters.touched_bytes[set];
-        for (size_t i = bytes == 0 ? count : pl_bits_next(units, 0, count); i < count;
-             i = pl_bits_next(units, i + 1, count))
-            sums[i].part_bytes[POPLINER_PART_PARAMETERS] += bytes;
-    }
-    for (size_t i = 0; !w.arrays.failed && i < count; i++)
+    if (!w.arrays.failed)
+        pl_digest_make(w.digest,
+                       &(pl_digest_making){.num_threads = 1, .visit = add_tile, .user = &w},
+                       &w.arrays);
+    for (size_t i = 0; !w.arrays.failed && i < w.chain.num_units; i++)
         sums[i].total_bytes = pl_parts_sum(sums[i].part_bytes);
     pl_digest_free(w.digest);
     pl_arrays_end(&w.arrays, &meter->arrays);

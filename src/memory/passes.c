@@ -226,7 +226,6 @@ void pl_pass_uses_find(pl_pass_usage *own, pl_arrays *arrays) {
     uint64_t *bits = pl_arrays_new(&part, 1, own->sets.key_size);
     for (size_t i = 0; !arrays->failed && !part.failed && i < own->usage.sets.count; i++)
         own->uses[i] = use_of(own, i, touching, bits);
-    own->num_touched = own->sets.count;
     pl_arrays_end(&part, arrays);
 }
 
@@ -282,16 +281,6 @@ void pl_passes_add_carried(const pl_passes *passes, const popliner_profile *p, u
                                      passes->backward_step[border]);
         if (!is_there && pl_class_crosses(p, class_index, passes->backward_step[border]))
             backward_bytes[border] += bytes;
-    }
-}
-
-void pl_passes_add_tile_cuts(const pl_pass_usage *own, const popliner_profile *p, size_t tile,
-                             uint64_t *forward_bytes, uint64_t *backward_bytes) {
-    for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
-        const uint32_t c = p->variable_class[i];
-        if (!p->class_always_live[c])
-            pl_passes_add_carried(&own->passes, p, c, p->variable_size_bytes[i],
-                                  pl_pass_use_of(own, i), forward_bytes, backward_bytes);
     }
 }
 

@@ -74,7 +74,6 @@ typedef struct pl_pass_usage {
     /* The sets of the chain's units, as bits; set 0 is empty. If all begin forward these are
      * usage.sets, which are not read any more once others are added here. */
     pl_keys sets;
-    size_t num_touched; /* the sets below it are of variables or programs */
 } pl_pass_usage;
 
 /* Finds the usage, which is zero before. Cost: those of pl_passes_find and pl_unit_usage_find. */
@@ -104,10 +103,6 @@ bool pl_class_crosses(const popliner_profile *profile, uint32_t class_index, siz
 void pl_passes_add_carried(const pl_passes *passes, const popliner_profile *profile,
                            uint32_t class_index, uint64_t bytes, const pl_pass_use *use,
                            uint64_t *forward_bytes, uint64_t *backward_bytes);
-
-/* Likewise for all such variables of a tile. */
-void pl_passes_add_tile_cuts(const pl_pass_usage *own, const popliner_profile *profile, size_t tile,
-                             uint64_t *forward_bytes, uint64_t *backward_bytes);
 
 /* ---- Cycles ---------------------------------------------------------------------------------- */
 

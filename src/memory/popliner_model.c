@@ -73,6 +73,7 @@ void pl_popliner_merge_vertex_types(pl_vertex_kinds *kinds, pl_arrays *arrays,
 typedef struct tile_peak {
     uint64_t bytes;
     size_t step;
+    uint64_t parameter_bytes; /* of all of them, live or not */
 } tile_peak;
 
 /* The peaks of a set of variables that was measured before. */
@@ -208,14 +209,17 @@ static tile_peak find_peak(pl_popliner_meter *m, size_t tile, size_t first_step,
     const popliner_profile *p = m->chain->profile;
     const size_t first = pl_more(p->tile_variables_start[tile], m->first_variable);
     const size_t end = pl_fewer(p->tile_variables_start[tile + 1], m->end_variable);
-    tile_peak peak = {0, first_step};
+    tile_peak peak = {0, first_step, 0};
     if (first >= end)
         return peak;
     /* which was begun with room for all steps */
     pl_curve_begin(&m->curve, m->arrays, 0, p->num_steps);
-    for (size_t i = first; i < end; i++)
-        if (m->variable_seen[i] == m->variable_mark)
-            pl_curve_add(&m->curve, p, p->variable_class[i], p->variable_size_bytes[i]);
+    for (size_t i = first; i < end; i++) {
+        if (m->variable_seen[i] != m->variable_mark)
+            continue;
+        pl_curve_add(&m->curve, p, p->variable_class[i], p->variable_size_bytes[i]);
+        peak.parameter_bytes += pl_is_parameter(p, i) ? p->variable_size_bytes[i] : 0;
+    }
     peak.bytes = pl_curve_peak(&m->curve, first_step, end_step, &peak.step);
     return peak;
 }
@@ -285,6 +289,7 @@ void pl_popliner_meter_measure_operations(pl_popliner_meter *m, const size_t *op
 pl_stage_tile pl_popliner_meter_tile(const pl_popliner_meter *m, size_t tile) {
     pl_stage_tile result = {
         .plain = {m->tiles[tile].bytes, 0, 0, m->tiles[tile].step},
+        .steady.parameter_bytes = m->tiles[tile].parameter_bytes,
     };
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
         result.steady.code_bytes[group] = m->group_bytes[group][tile];

@@ -34,8 +34,7 @@ static bool begin_memory(popliner_stage_memory *memory, size_t num_tiles) {
     memory->peak_step = next;
     memory->always_live_bytes = next += num_tiles;
     for (int part = 0; part < POPLINER_NUM_PARTS; part++)
-        if (part != POPLINER_PART_PARAMETERS)
-            memory->part_bytes[part] = next += num_tiles;
+        memory->part_bytes[part] = next += num_tiles;
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         memory->need_bytes[need] = next += num_tiles;
     return true;
@@ -57,6 +56,16 @@ uint64_t pl_tiles_max(const uint64_t *bytes, size_t num_tiles) {
 
 /* ---- The meter ------------------------------------------------------------------------------- */
 
+/* Finds whether the profile has accumulators and, if it has none, when gradients are complete. */
+static void find_accumulators(pl_stage_meter *meter) {
+    if (!meter->pass_usage.passes.is_training || meter->popliner != NULL)
+        return;
+    meter->has_accumulators = pl_has_accumulators(meter->chain->profile);
+    if (!meter->has_accumulators)
+        pl_gradients_find(&meter->gradients, &meter->arrays, meter->chain, &meter->pass_usage,
+                          &meter->account);
+}
+
 popliner_status pl_stage_meter_create(const pl_chain *chain, size_t num_threads,
                                       pl_stage_meter **result, popliner_error *error) {
     *result = NULL;
@@ -74,8 +83,11 @@ popliner_status pl_stage_meter_create(const pl_chain *chain, size_t num_threads,
     if (!meter->arrays.failed)
         pl_pass_usage_find(&meter->pass_usage, &meter->arrays, chain);
     if (!meter->arrays.failed)
-        pl_parameter_sums_find(&meter->parameters, &meter->arrays, &meter->pass_usage,
-                               chain->profile, &meter->account);
+        find_accumulators(meter);
+    if (!meter->arrays.failed)
+        meter->digest =
+            pl_digest_begin(chain, &meter->account, &meter->pass_usage, &meter->gradients);
+    meter->arrays.failed = meter->arrays.failed || meter->digest == NULL;
     if (!meter->arrays.failed) {
         *result = meter;
         return POPLINER_OK;
@@ -98,11 +110,6 @@ size_t pl_stage_meter_threads(const pl_stage_meter *meter) {
     return meter->num_threads > 0 ? meter->num_threads : pl_machine_processors();
 }
 
-bool pl_stage_meter_has_accumulators(const pl_stage_meter *meter) {
-    return meter->knows_accumulators ? meter->has_accumulators
-                                     : pl_has_accumulators(meter->chain->profile);
-}
-
 void pl_stage_meter_remember_peaks(pl_stage_meter *meter, bool remembers) {
     if (meter->popliner != NULL)
         pl_popliner_meter_remember_peaks(meter->popliner, remembers);
@@ -110,36 +117,14 @@ void pl_stage_meter_remember_peaks(pl_stage_meter *meter, bool remembers) {
 
 /* ---- Estimations ----------------------------------------------------------------------------- */
 
-/* Finds whether the profile has accumulators and, if it has none, when gradients are complete. */
-static void find_accumulators(pl_stage_meter *meter) {
-    if (meter->knows_accumulators)
-        return;
-    meter->has_accumulators = pl_has_accumulators(meter->chain->profile);
-    if (!meter->has_accumulators)
-        pl_gradients_find(&meter->gradients, &meter->arrays, meter->chain, &meter->pass_usage,
-                          &meter->account);
-    meter->knows_accumulators = !meter->arrays.failed;
-}
-
-/* Returns the digest, which may be begun, or begun again; NULL if memory is short. */
-static pl_digest *find_digest(pl_stage_meter *meter, bool is_pipelined) {
-    if (meter->digest != NULL && is_pipelined && !meter->digest->is_pipelined) {
-        pl_digest_free(meter->digest);
-        meter->digest = NULL;
-    }
-    if (meter->digest == NULL)
-        meter->digest = pl_digest_begin(meter->chain, &meter->account, &meter->pass_usage,
-                                        &meter->gradients, is_pipelined);
-    meter->arrays.failed = meter->arrays.failed || meter->digest == NULL;
-    return meter->digest;
-}
-
 void pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline, size_t max_stages,
                         pl_estimation *e) {
     const popliner_profile *p = meter->chain->profile;
     const bool is_full = meter->popliner == NULL;
     const unsigned effects = is_full && pipeline != NULL ? pipeline->effects : 0;
     *e = (pl_estimation){
+        .popliner = meter->popliner,
+        .digest = meter->digest,
         .is_training = meter->pass_usage.passes.is_training,
         .max_stages = 1,
         .live = (effects & POPLINER_EFFECT_PASSING) != 0 ? PL_LIVE_PASSES_THROUGH : 0,
@@ -157,8 +142,7 @@ void pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline
         e->recompute = pl_pipeline_stored(pipeline);
         e->max_stages = e->has_stash ? max_stages : 1;
     }
-    if (pipeline != NULL && e->is_training && is_full && !meter->arrays.failed) {
-        find_accumulators(meter);
+    if (pipeline != NULL && e->is_training && is_full) {
         e->has_buffers = pl_pipeline_kind(pipeline) == PL_SCHEDULE_IN_CYCLES;
         e->has_accumulators = meter->has_accumulators;
         if (pl_wants_accumulators(pipeline, true) && !meter->has_accumulators)
@@ -169,111 +153,59 @@ void pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline
             e->frees[need] =
                 e->has_stash && pl_pipeline_frees_originals(pipeline, (popliner_need)need);
     }
-    if (!meter->arrays.failed)
-        e->digest = find_digest(meter, e->has_stash || e->has_buffers);
-}
-
-/* Makes tiles on several threads. */
-typedef struct digest_worker {
-    pl_arrays arrays;     /* own the work */
-    pl_digest_work *work; /* made with its first tile */
-} digest_worker;
-
-typedef struct digest_task {
-    pl_digest *digest;
-    size_t live;
-    digest_worker *workers;
-    const popliner_listener *listener; /* or NULL */
-} digest_task;
-
-static bool make_tile(void *user, size_t worker, size_t tile) {
-    const digest_task *task = user;
-    digest_worker *w = &task->workers[worker];
-    if (w->work == NULL)
-        w->work = pl_digest_work_new(&w->arrays, task->digest);
-    /* only worker 0, the calling thread, may call the listener */
-    if (worker == 0 && tile % 16 == 15)
-        pl_progress(task->listener, "Measuring the tiles", tile,
-                    task->digest->chain->profile->target.num_tiles);
-    return w->work != NULL && pl_digest_make_tile(task->digest, w->work, tile, task->live);
 }
 
 /* Makes the tiles that are not made, with their live ranges in one way; false if the bounds stopped
  * it. */
 static bool make_tiles(pl_stage_meter *meter, size_t live, const popliner_listener *listener,
                        pl_bounds *bounds) {
-    pl_digest *digest = meter->digest;
-    if (meter->arrays.failed || digest->is_made[live])
-        return true;
-    const size_t num_tiles = meter->chain->profile->target.num_tiles;
-    const size_t num_threads = pl_stage_meter_threads(meter);
-    pl_arrays own = {0};
-    digest_task task = {digest, live, pl_arrays_new(&own, num_threads, sizeof *task.workers),
-                        listener};
-    const pl_parallel tasks = {num_threads, num_tiles, make_tile, NULL, &task, bounds};
-    own.failed = own.failed || !pl_digest_prepare(digest);
-    digest->is_made[live] = !own.failed && pl_parallel_run(&tasks) == num_tiles;
-    const bool is_stopped = !digest->is_made[live] && bounds != NULL && pl_bounds_are_over(bounds);
-    own.failed = own.failed || (!digest->is_made[live] && !is_stopped);
-    for (size_t i = 0; task.workers != NULL && i < num_threads; i++)
-        pl_arrays_free(&task.workers[i].arrays);
-    pl_arrays_end(&own, &meter->arrays);
-    pl_digest_finish(digest);
-    return !is_stopped;
+    const pl_digest_making how = {.live = live,
+                                  .num_threads = pl_stage_meter_threads(meter),
+                                  .listener = listener,
+                                  .bounds = bounds};
+    return pl_digest_make(meter->digest, &how, &meter->arrays) || meter->arrays.failed;
 }
 
 bool pl_estimation_complete(pl_stage_meter *meter, const pl_estimation *estimation,
                             const popliner_listener *listener, pl_bounds *bounds) {
-    return meter->arrays.failed || !pl_estimation_has_tiles(meter, estimation) ||
+    return !pl_estimation_has_tiles(estimation) ||
            make_tiles(meter, estimation->live, listener, bounds);
 }
 
 void pl_stage_meter_complete(pl_stage_meter *meter) {
     meter->arrays.failed = false;
-    const bool is_training = meter->pass_usage.passes.is_training;
-    if (is_training)
-        find_accumulators(meter);
-    if (!meter->arrays.failed)
-        find_digest(meter, is_training);
     for (size_t live = 0; live < PL_NUM_LIVES; live++)
         if (pl_stage_meter_may_need(meter, live))
             make_tiles(meter, live, NULL, NULL);
 }
 
-void pl_stage_meter_find_cuts(pl_stage_meter *meter) {
-    const popliner_profile *p = meter->chain->profile;
+void pl_stage_meter_find_sums(pl_stage_meter *meter) {
+    const pl_digest *digest = meter->digest;
     const size_t num_units = meter->chain->num_units;
+    size_t live = 0;
+    while (live < PL_NUM_LIVES && !digest->is_made[live])
+        live++;
+    if (live == PL_NUM_LIVES)
+        make_tiles(meter, 0, NULL, NULL);
     if (meter->cut_bytes != NULL || meter->arrays.failed)
         return;
-    /* forward, then backward */
-    uint64_t *bytes = pl_arrays_new(&meter->arrays, 2 * num_units, sizeof *bytes);
-    if (bytes == NULL)
-        return;
-    for (size_t tile = 0; tile < p->target.num_tiles; tile++)
-        pl_passes_add_tile_cuts(&meter->pass_usage, p, tile, bytes, bytes + num_units);
-    for (size_t unit = 1; unit < num_units; unit++)
-        bytes[unit] += bytes[num_units + unit];
-    meter->cut_bytes = bytes;
+    uint64_t *cut_bytes = pl_arrays_new(&meter->arrays, num_units, sizeof *cut_bytes);
+    uint64_t *trained_bytes =
+        pl_arrays_new(&meter->arrays, meter->pass_usage.sets.count, sizeof *trained_bytes);
+    for (size_t i = 0; !meter->arrays.failed && i < meter->chain->profile->target.num_tiles; i++) {
+        const pl_digest_tile *tile = &digest->tiles[i];
+        for (size_t unit = 1; unit < num_units; unit++)
+            cut_bytes[unit] += tile->units[unit - 1].sent_forward_bytes +
+                               tile->units[unit - 1].sent_backward_bytes;
+        for (const pl_digest_sum *sum = tile->sums; sum < tile->sums + tile->num_sums; sum++)
+            if (sum->sum == PL_SUM_ADDED + POPLINER_PART_ACCUMULATORS - PL_FIRST_ADDED)
+                trained_bytes[sum->set] += sum->bytes;
+    }
+    meter->cut_bytes = meter->arrays.failed ? NULL : cut_bytes;
+    meter->trained_bytes = trained_bytes;
 }
 
 /* ---- Stages on one IPU ----------------------------------------------------------------------- */
-
-void pl_stages_begin(pl_stage_meter *meter, const pl_estimation *estimation,
-                     const popliner_interval *stages, size_t num_stages, pl_question *question,
-                     pl_arrays *own) {
-    if (pl_estimation_has_tiles(meter, estimation))
-        pl_question_begin(question, own, estimation, stages, num_stages);
-    if (meter->popliner != NULL)
-        pl_popliner_meter_measure(meter->popliner, stages, num_stages);
-}
-
-void pl_stages_measure_tile(pl_stage_meter *meter, pl_question *question, size_t tile,
-                            pl_stage_tile *measured, pl_tile_stash *stash) {
-    if (question->estimation != NULL)
-        pl_question_measure(question, tile, measured, stash);
-    if (meter->popliner != NULL)
-        *measured = pl_popliner_meter_tile(meter->popliner, tile);
-}
 
 /* Stages whose tiles are measured one by one. */
 typedef struct ipu {
@@ -358,7 +290,7 @@ static void begin_ipu(ipu *own, pl_stage_meter *meter, const popliner_pipeline *
     pl_estimation_complete(meter, &own->estimation, NULL, NULL);
     if (meter->arrays.failed)
         return;
-    pl_stages_begin(meter, &own->estimation, stages, num_stages, &own->question, &own->arrays);
+    pl_question_begin(&own->question, &own->arrays, &own->estimation, stages, num_stages);
     meter->arrays.failed = own->arrays.failed;
 }
 
@@ -448,8 +380,7 @@ static void set_parts(const ipu *own, size_t tile, const pl_stage_tile *measured
     memory->peak_step[tile] =
         pl_stage_tile_peak(&own->estimation, POPLINER_NEED_EXPECTED, measured)->step;
     for (int part = 0; part < POPLINER_NUM_PARTS; part++)
-        if (part != POPLINER_PART_PARAMETERS)
-            memory->part_bytes[part][tile] = part_bytes[part];
+        memory->part_bytes[part][tile] = part_bytes[part];
 }
 
 /* Measures these estimates (bits) on all tiles, of which the largest ones are peak_bytes; and the
@@ -460,7 +391,7 @@ static void measure_tiles(ipu *own, unsigned needs, popliner_stage_memory *memor
     memset(peak_bytes, 0, POPLINER_NUM_NEEDS * sizeof *peak_bytes);
     for (size_t tile = 0; tile < num_tiles; tile++) {
         pl_stage_tile measured;
-        pl_stages_measure_tile(own->meter, &own->question, tile, &measured, own->stash);
+        pl_question_measure(&own->question, tile, &measured, own->stash);
         for (int i = 0; i < POPLINER_NUM_NEEDS; i++) {
             if ((needs >> i & 1) == 0)
                 continue;
@@ -541,6 +472,7 @@ popliner_status pl_stage_measure_operations(pl_stage_meter *meter, const size_t 
         assert(operations[i - 1] < operations[i]);
     meter->arrays.failed = !begin_memory(memory, meter->chain->profile->target.num_tiles);
     pl_estimation_find(meter, NULL, 1, &own.estimation);
+    own.question.estimation = &own.estimation;
     pl_popliner_meter_measure_operations(meter->popliner, operations, num_operations);
     if (meter->arrays.failed)
         return pl_fail_memory(error, "the memory of a stage");
@@ -555,16 +487,6 @@ uint64_t pl_stage_code_bytes(const pl_stage_meter *meter, const popliner_stage_m
 }
 
 /* ---- Details --------------------------------------------------------------------------------- */
-
-/* Returns the bytes, over all tiles, of the variables that operations of the stages touch, that are
- * always-live and of the category "variable": their parameters, but also the optimizer's state and
- * anything else that outlives a run. In PopLiner's model only those of operations in layers. The
- * profile has no element types, so the number of parameters is unknown. O(variables). */
-static uint64_t parameter_bytes(pl_stage_meter *meter, const popliner_interval *stages,
-                                size_t num_stages) {
-    return pl_sum_stages(&meter->pass_usage, meter->parameters.touched_bytes,
-                         pl_chain_first_data_unit(meter->chain), stages, num_stages);
-}
 
 /* Lists the largest variables of the stages on the fullest tile. */
 static void find_largest(pl_stage_meter *meter, const popliner_pipeline *pipeline,
@@ -584,8 +506,7 @@ void pl_stage_sum(const popliner_stage_memory *memory, popliner_stage_detail *d)
     const uint64_t *bytes = memory->need_bytes[POPLINER_NEED_EXPECTED];
     *d = (popliner_stage_detail){.total_bytes = pl_tiles_sum(bytes, memory->num_tiles)};
     for (int part = 0; part < POPLINER_NUM_PARTS; part++)
-        if (part != POPLINER_PART_PARAMETERS)
-            d->part_bytes[part] = pl_tiles_sum(memory->part_bytes[part], memory->num_tiles);
+        d->part_bytes[part] = pl_tiles_sum(memory->part_bytes[part], memory->num_tiles);
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         d->need_bytes[need] = pl_tiles_max(memory->need_bytes[need], memory->num_tiles);
     d->tile_bytes = d->need_bytes[POPLINER_NEED_EXPECTED];
@@ -600,7 +521,6 @@ popliner_status pl_stage_detail_of(pl_stage_meter *meter, const popliner_pipelin
     const size_t n = memory->num_tiles;
     popliner_stage_detail d;
     pl_stage_sum(memory, &d);
-    d.part_bytes[POPLINER_PART_PARAMETERS] = parameter_bytes(meter, stages, num_stages);
     for (int part = 0; n > 0 && part < POPLINER_NUM_PARTS; part++)
         if (!pl_part_is_within(part))
             *pl_tile_bytes_at(&d, pl_parts[part].tile_place) += memory->part_bytes[part][d.tile];

@@ -116,7 +116,7 @@ size_t pl_peak_piece_columns(popliner_need need);
 void pl_detail_variables_name(const pl_detail_variables *variables, const popliner_profile *profile,
                               popliner_stage_variable *named);
 
-/* What details depend on: numbers, which are stored as bytes. */
+/* Details depend on these numbers, which are stored as bytes. */
 typedef struct pl_details_key {
     uint64_t max_stages;  /* of the pipeline; 1 if nothing is stored */
     uint64_t max_copies;  /* that expected lines are known for */

@@ -163,25 +163,19 @@ static void code_account(work *w) {
     CODE(w, a->overheads, w->num_tiles, "bbbd");
 }
 
-/* The sets of units, the parameters of the first ones; and the cuts. */
+/* The sets of units. */
 static void code_sets(work *w) {
     pl_pass_usage *usage = &w->meter->pass_usage;
-    pl_parameter_sums *sums = &w->meter->parameters;
     code_count(w, &usage->sets.count, true);
-    code_count(w, &usage->num_touched, true);
-    refuse_if(w, usage->num_touched > usage->sets.count);
     const size_t num_words = usage->sets.count * usage->sets.key_size / sizeof(uint64_t);
     uint64_t *bits = (uint64_t *)(void *)usage->sets.keys;
     CODE_ARRAY(w, bits, num_words, "w");
     usage->sets.keys = (unsigned char *)(void *)bits;
-    CODE_ARRAY(w, sums->touched_bytes, usage->num_touched, "b");
-    CODE_ARRAY(w, sums->trained_bytes, usage->num_touched, "b");
-    CODE_ARRAY(w, w->meter->cut_bytes, w->num_units, "b");
     name_numbers(w, 's', 4, PLAIN, usage->sets.count);
 }
 
 static void code_tile(work *w, pl_digest_tile *tile) {
-    const int num_ways = w->meter->digest->is_pipelined ? PL_NUM_STASHES : 0;
+    const int num_ways = w->meter->pass_usage.passes.is_training ? PL_NUM_STASHES : 0;
     code_count(w, &tile->num_sums, w->meter->pass_usage.sets.count > 0);
     for (int way = 0; way < num_ways; way++)
         code_count(w, &tile->num_stash[way], true);
@@ -212,10 +206,9 @@ static void code_live(work *w, pl_digest_live *live) {
 
 static void code_digest(work *w) {
     pl_stage_meter *meter = w->meter;
-    bool is_pipelined = meter->pass_usage.passes.is_training;
     if (w->is_reading && is_well(w)) {
-        meter->digest = pl_digest_begin(meter->chain, &meter->account, &meter->pass_usage,
-                                        &meter->gradients, is_pipelined);
+        meter->digest =
+            pl_digest_begin(meter->chain, &meter->account, &meter->pass_usage, &meter->gradients);
         w->is_short = meter->digest == NULL;
     }
     for (size_t tile = 0; is_well(w) && tile < w->num_tiles; tile++)
@@ -279,7 +272,6 @@ bool pl_stored_meter_write(pl_text *text, pl_stage_meter *meter) {
     pl_arrays own = {0};
     assert(meter->popliner == NULL);
     pl_stage_meter_complete(meter);
-    pl_stage_meter_find_cuts(meter);
     if (!meter->arrays.failed)
         w.candidates =
             meter->candidates != NULL ? meter->candidates : pl_candidates_find(&own, meter);
@@ -308,7 +300,6 @@ pl_stage_meter *pl_stored_meter_read(const char *bytes, size_t length, const pl_
     w.is_short = arrays->failed;
     if (!w.is_short)
         code_meter(&w);
-    meter->knows_accumulators = true;
     if (is_well(&w) && w.at == length)
         return meter;
     *is_short = w.is_short;
