@@ -1,5 +1,5 @@
-/* Links between IPUs: what cuts take on them, exact to the last cycle; the same on all links as
- * cycles of cuts in the table; and long chains against a program of their own.
+/* Links between IPUs: what cuts take on them, exact to the last cycle; and long chains against a
+ * program of their own. solver_random_test.c has them on random instances.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plain_options.h"
@@ -9,7 +9,6 @@
 #include "costs/costs.h"
 #include "popliner/costs.h"
 #include "popliner/solver.h"
-#include "random_instance.h"
 #include "solve/ipus.h"
 #include "three_units.h"
 
@@ -151,96 +150,6 @@ static void counts_what_cuts_of_shared_ipus_take(void **state) {
     popliner_costs_free(costs);
 }
 
-/* Whether two plans are the same but for who proved them. */
-static void assert_same(const popliner_plan *a, const popliner_plan *b) {
-    assert_int_equal(a->status, b->status);
-    assert_int_equal(a->num_stages, b->num_stages);
-    assert_int_equal(a->num_values, b->num_values);
-    for (size_t i = 0; i < a->num_values; ++i) {
-        assert_int_equal(a->values[i].value, b->values[i].value);
-        assert_int_equal(a->values[i].bound, b->values[i].bound);
-    }
-    for (size_t i = 0; i < a->num_stages; ++i) {
-        assert_int_equal(a->stages[i].first_unit, b->stages[i].first_unit);
-        assert_int_equal(a->stages[i].cycles, b->stages[i].cycles);
-    }
-}
-
-/* Some instances have cuts that take more than a table may have. */
-static bool has_huge_cuts(const instance *in) {
-    uint64_t largest = 0;
-    for (size_t unit = 1; unit < in->num_units; ++unit)
-        if (popliner_costs_cut(in->costs, unit) > largest)
-            largest = popliner_costs_cut(in->costs, unit);
-    return largest > POPLINER_MAX_CYCLES / 8;
-}
-
-/* One bandwidth for all links is what the table may have as cycles of cuts. */
-static void alike_links_are_cycles_of_cuts(void **state) {
-    (void)state;
-    static const instance_wish wish = {
-        LINKS, CONSTRAINTS | MEMORY_LIMIT | IPU_LIMITS | PIPELINE | SLACK | DEVICE_MAP, 1, 5};
-    static const popliner_ipu_link bandwidths[] = {
-        {0, 0, 1, 1}, {0, 0, 3, 1}, {0, 0, 7, 5}, {0, 0, 100, 1}};
-    size_t num_asked = 0;
-    for (uint64_t seed = 0; seed < 1200; ++seed) {
-        instance in;
-        popliner_plan *with_links = NULL;
-        popliner_plan *with_cuts = NULL;
-        popliner_ipu_link bandwidth = bandwidths[seed % 4];
-        if (!test_takes_case(seed, 6))
-            continue;
-        draw_instance(&wish, seed, &in);
-        if (has_huge_cuts(&in)) {
-            free_instance(&in);
-            continue;
-        }
-        ++num_asked;
-        in.options.method = methods[seed / 4 % (popliner_solver_has_glpk() ? 3 : 2)];
-        in.options.num_ipu_links = 0;
-        in.options.link_bandwidth = bandwidth;
-        assert_int_equal(popliner_solve(in.costs, &in.options, &with_links, NULL), POPLINER_OK);
-        for (size_t i = 0; i < in.num_units; ++i)
-            for (size_t j = i; j < in.num_units; ++j) {
-                uint64_t cycles = popliner_costs_cycles(in.costs, i, j);
-                cycles += pl_link_cycles(in.costs, bandwidth, popliner_costs_cut(in.costs, i));
-                cycles += pl_link_cycles(in.costs, bandwidth, popliner_costs_cut(in.costs, j + 1));
-                assert_int_equal(popliner_costs_set_cycles(in.costs, i, j, cycles, NULL),
-                                 POPLINER_OK);
-            }
-        in.options.link_bandwidth = (popliner_ipu_link){0};
-        assert_int_equal(popliner_solve(in.costs, &in.options, &with_cuts, NULL), POPLINER_OK);
-        assert_same(with_links, with_cuts);
-        popliner_plan_free(with_links);
-        popliner_plan_free(with_cuts);
-        free_instance(&in);
-    }
-    assert_met(num_asked > 100);
-}
-
-/* Least values differ from place to place, too. */
-static void finds_small_spreads(void **state) {
-    (void)state;
-    static const instance_wish wish = {LINKS, SLACK, 2, 2};
-    static const popliner_objective objectives[] = {POPLINER_OBJECTIVE_CYCLES,
-                                                    POPLINER_OBJECTIVE_BALANCE};
-    for (uint64_t seed = 0; seed < 4000; ++seed) {
-        instance in;
-        popliner_plan *plan = NULL;
-        if (!test_takes_case(seed, 8))
-            continue;
-        draw_instance(&wish, seed, &in);
-        memcpy(in.objectives, objectives, sizeof objectives);
-        in.options.slack_percent = (double)(seed % 4) * 60;
-        in.options.method = POPLINER_METHOD_DYNAMIC_PROGRAMMING;
-        brute_answer expected = brute_force(in.costs, &in.options);
-        assert_int_equal(popliner_solve(in.costs, &in.options, &plan, NULL), POPLINER_OK);
-        assert_plan_is(plan, &expected);
-        popliner_plan_free(plan);
-        free_instance(&in);
-    }
-}
-
 /* ---- longer chains ---- */
 
 enum { MOST_UNITS = 120, MOST_STAGES = 10 };
@@ -346,8 +255,6 @@ int main(void) {
         cmocka_unit_test(refuses_what_makes_no_sense),
         cmocka_unit_test(counts_what_cuts_take),
         cmocka_unit_test(counts_what_cuts_of_shared_ipus_take),
-        cmocka_unit_test(alike_links_are_cycles_of_cuts),
-        cmocka_unit_test(finds_small_spreads),
         cmocka_unit_test(solves_long_chains),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

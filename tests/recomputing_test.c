@@ -428,6 +428,39 @@ static void refuses_what_cannot_be_chosen(void **state) {
     free_subject(&s);
 }
 
+/* The step of stages that choose on one IPU is unknown, and PopLiner's memory model has no
+ * parameters: there, all operations in no layer are one unit, which seemed to train what layers
+ * have. */
+static void some_replicas_are_refused(void **state) {
+    popliner_replicas *replicas;
+    popliner_error error = {.message = ""};
+    popliner_replicas_options o = POPLINER_REPLICAS_OPTIONS_INIT;
+    subject s;
+    scratch = *state;
+    read_subject(&s, "executed", made[3].options);
+    s.request.recompute = POPLINER_RECOMPUTE_AUTO;
+    o.total_ipus = o.chunks = 2;
+    o.micro_batches = 1;
+    assert_int_equal(
+        popliner_analysis_solve_replicas(s.analysis, &s.request, &o, &replicas, &error),
+        POPLINER_ERROR_USAGE);
+    assert_non_null(strstr(error.message, "total_ipus: 2 stages on an IPU choose"));
+    assert_null(replicas);
+    s.request.recompute = POPLINER_RECOMPUTE_NONE;
+    s.request.memory_model = POPLINER_MEMORY_MODEL_POPLINER;
+    o.chunks = 1;
+    o.bandwidth_bytes = o.bandwidth_cycles = 1;
+    assert_int_equal(
+        popliner_analysis_solve_replicas(s.analysis, &s.request, &o, &replicas, &error),
+        POPLINER_ERROR_USAGE);
+    assert_non_null(strstr(error.message, "bandwidth_bytes: PopLiner's memory model"));
+    o.bandwidth_bytes = 0;
+    check(popliner_analysis_solve_replicas(s.analysis, &s.request, &o, &replicas, &error), &error);
+    assert_int_equal(replicas->candidates[0].parameter_bytes, 0);
+    popliner_replicas_free(replicas);
+    free_subject(&s);
+}
+
 /* The golden cases that train were compiled without estimates of cycles. */
 static void a_profile_without_cycles_says_so(void **state) {
     popliner_error error = {.message = ""};
@@ -454,6 +487,7 @@ int main(void) {
         IN_DIRECTORY(no_split_with_any_choices_is_better),
         IN_DIRECTORY(a_stored_analysis_chooses_the_same),
         IN_DIRECTORY(refuses_what_cannot_be_chosen),
+        IN_DIRECTORY(some_replicas_are_refused),
         cmocka_unit_test(a_profile_without_cycles_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -664,6 +664,51 @@ def step_is_the_longest_path(rng, q):
            not costs.has_passes and rule != "inference", "third_assumed")
 
 
+@holds(6)
+def pipelines_are_the_best(rng, q):
+    """--total-ipus: of each number of devices, no pipeline with any number of replicas has more
+    throughput than the gap says."""
+    if not q.has_times() or q.options.get("recompute") == "auto" and len(q.names) > 4:
+        raise Unsayable("no times, or too many choices")
+    shape, total = rng.choice([None, None, "v", "interleaved:2"]), rng.randrange(1, 7)
+    chunks = {"v": "v", None: 1}.get(shape, 2)
+    size = rng.choice([1, 1, 2])
+    batch = size * rng.randrange(1, 25) if rng.has(.5) and not q.options.get(
+        "copies", "").startswith("gpipe") else None
+    bandwidth = rng.bandwidth() if rng.has(.5) else None
+    q = q.but(objectives=None, slack=None, solver=None, replica_bandwidth=bandwidth, map=shape,
+              num_ipus=rng.randrange(1, total + 1) if rng.has(.3) else None,
+              micro_batches=None if batch else rng.randrange(1, 8))
+    costs, request = q.but(num_ipus=q.options.get("num_ipus", total)).plain()
+    each = 2 if chunks == "v" else chunks
+    most = min(total, len(q.names) // each, request.num_ipus)
+    if isinstance(request.copies, tuple) and not request.copies[1]:
+        most = min(most, len(request.copies[0]) // each)
+    answer = q.command("--solve", f"--total-ipus={total}",
+                       *([f"--batch={batch}/{size}"] if batch else []))
+    rows = answer["candidates"]
+    expect([row["num_ipus"] for row in rows], list(range(1 + (shape == "v"), most + 1)),
+           "candidates")
+    best = []
+    for row in rows:
+        found = plain_solver.pipelines_of(costs, request, total, chunks, batch, size,
+                                          bandwidth and plain_solver.decimal(bandwidth),
+                                          row["num_ipus"])
+        expect(row["status"] == "infeasible", not found, f"status of {row}")
+        if not found:
+            continue
+        begins = tuple(q.names.index(stage["unit_from"]) for stage in row["stages"][1:])
+        same = [own for own in found if own[2] == row["replicas"] and own[4].cuts == begins and
+                own[1] == row["step_cycles"] * costs.scale]
+        expect(len(same) > 0, True, f"there is such a pipeline: {row}")
+        expect(row["micro_batches"], same[0][3], f"micro-batches of {row}")
+        expect(row["totals"]["cycles"] * costs.scale in
+               [own[4].value("cycles") for own in same], True, f"cycles of {row}")
+        plain_solver.check_throughput(row, found, -same[0][0][0])
+        best.append((same[0][0][:2], rows.index(row)))
+    expect(answer["best"], min(best)[1] if best else None, "best")
+
+
 @holds(4)
 def front_is_all(rng, q):
     """--pareto has all best compromises that plain_solver.py finds."""
