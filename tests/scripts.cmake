@@ -24,8 +24,10 @@ endfunction()
 
 # ---- Profiles ----------------------------------------------------------------------------------
 
-# The profiles of pipelines, by a checker that shares nothing with the generator; and the tool that
-# compares predictions with them.
+# The generator of synthetic profiles, whose profiles are checked by a checker that shares nothing
+# with it, and that real profiles have passed, if they are there; and the tool that compares
+# predictions with those of pipelines.
+popliner_script(mkprofile mkprofile_test.py ARGUMENTS ${made_by} CASES quick full nightly)
 popliner_script(pipeline_profile pipeline_profile.py ARGUMENTS ${mkprofile} CASES quick full
   nightly)
 popliner_script(made_placement made_placement_test.py ARGUMENTS ${mkprofile} ${shared}/firehose

@@ -962,7 +962,7 @@ def one_ipu(command, tool, schema, arguments, ipu, sections):
     with tempfile.TemporaryDirectory() as scratch:
         report, alone = os.path.join(scratch, "report"), os.path.join(scratch, "alone")
         make(tool, arguments, report)
-        pipeline_ipus_test.cut(report, alone, ipu)
+        pipeline_ipus_test.pyut(report, alone, ipu)
         counts, problems = look(command, schema, report, (), alone, ("--ipu", str(ipu)), sections)
         return counts, [text.replace(scratch, f"mkprofile {arguments}") for text in problems]
 
