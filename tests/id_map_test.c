@@ -126,44 +126,7 @@ static void refuses_indices_that_have_no_place(void **state) {
     pl_id_map map = {0};
     assert_false(pl_id_map_add(&map, 7, PL_NONE));
     assert_false(pl_id_map_add(&map, 7, (size_t)PL_NONE + 1));
-    assert_false(pl_id_map_add_run(&map, 7, (size_t)PL_NONE - 2, 3));
-    assert_false(pl_id_map_add_run(&map, 7, SIZE_MAX, 3));
-    assert_false(pl_id_map_add_run(&map, 7, 0, SIZE_MAX));
-    assert_true(pl_id_map_add_run(&map, 7, (size_t)PL_NONE - 3, 3));
-    pl_id_map_sort(&map);
-    assert_int_equal(pl_id_map_find(&map, 9), PL_NONE - 1);
-    assert_int_equal(map.count, 3);
     pl_id_map_free(&map);
-}
-
-/* Runs give the map that single ids give, regular or not. */
-static void takes_runs(void **state) {
-    (void)state;
-    enum { RANGE = 600 };
-    uint64_t random = 7;
-    for (size_t round = 0; round < 200; round++) {
-        pl_id_map runs = {0};
-        pl_id_map singles = {0};
-        uint64_t id = round;
-        uint32_t index = 0;
-        for (size_t run = 0; run < round % 20; run++) {
-            random = test_random(random);
-            size_t length = (random >> 33) % 30;
-            if (round % 2 == 0 && (random >> 20) % 4 == 0)
-                id += (random >> 40) % 5;
-            assert_true(pl_id_map_add_run(&runs, id, index, length));
-            for (size_t i = 0; i < length; i++)
-                assert_true(pl_id_map_add(&singles, id++, index++));
-        }
-        pl_id_map_sort(&runs);
-        pl_id_map_sort(&singles);
-        assert_int_equal(runs.count, singles.count);
-        assert_true((runs.entries == NULL) == (singles.entries == NULL));
-        for (uint64_t i = 0; i < RANGE + round; i++)
-            assert_int_equal(pl_id_map_find(&runs, i), pl_id_map_find(&singles, i));
-        pl_id_map_free(&runs);
-        pl_id_map_free(&singles);
-    }
 }
 
 int main(void) {
@@ -175,7 +138,6 @@ int main(void) {
         cmocka_unit_test(keeps_indices_that_are_not_places),
         cmocka_unit_test(keeps_the_first_of_equal_ids),
         cmocka_unit_test(agrees_with_an_array),
-        cmocka_unit_test(takes_runs),
         cmocka_unit_test(refuses_indices_that_have_no_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

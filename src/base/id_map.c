@@ -35,22 +35,6 @@ bool pl_id_map_add(pl_id_map *map, uint64_t id, size_t index) {
     return true;
 }
 
-bool pl_id_map_add_run(pl_id_map *map, uint64_t id, size_t index, size_t count) {
-    if (count > PL_NONE || index > PL_NONE - count)
-        return false;
-    if (count > 0 && !pl_id_map_add(map, id, index))
-        return false;
-    if (count > 0 && map->entries == NULL) {
-        map->count += count - 1;
-        return true;
-    }
-    for (size_t i = 1; i < count; i++) {
-        if (!pl_id_map_add(map, id + i, index + i))
-            return false;
-    }
-    return true;
-}
-
 int pl_id_entry_compare(const void *left, const void *right) {
     const pl_id_entry *a = left;
     const pl_id_entry *b = right;

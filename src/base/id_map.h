@@ -38,9 +38,6 @@ typedef struct pl_id_map {
 /* False if memory is short, or the index does not fit into 32 bits. */
 bool pl_id_map_add(pl_id_map *map, uint64_t id, size_t index);
 
-/* Like pl_id_map_add, for `count` consecutive ids and indices. O(1) if regular. */
-bool pl_id_map_add_run(pl_id_map *map, uint64_t id, size_t index, size_t count);
-
 /* Sorts by id, keeping the smallest index of equal ids. O(count log count), O(1) when regular. */
 void pl_id_map_sort(pl_id_map *map);
 

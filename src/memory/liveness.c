@@ -51,11 +51,6 @@ popliner_status popliner_liveness_peaks(const popliner_profile *profile, const u
     pl_curve curve = {0};
     pl_arrays own = {0};
     popliner_status status = check_steps(profile, first_step, end_step, error);
-    const bool is_of_all = selection == NULL && first_step == 0 && end_step == profile->num_steps;
-    if (status == POPLINER_OK && is_of_all && profile->tile_peak != NULL) {
-        memcpy(peaks, profile->tile_peak, profile->target.num_tiles * sizeof *peaks);
-        return POPLINER_OK;
-    }
     for (size_t tile = 0; status == POPLINER_OK && tile < profile->target.num_tiles; tile++) {
         popliner_peak *peak = &peaks[tile];
         pl_curve_begin(&curve, &own, first_step, end_step);

@@ -77,7 +77,6 @@ bool pl_tally_add_column(pl_tally *tally, pl_table_rows *rows, int column, uint6
 typedef struct pl_tile_sums {
     uint64_t *always_live_bytes;     /* [num_tiles] */
     uint64_t *not_always_live_bytes; /* [num_tiles]: largest sum at one step */
-    uint32_t *peak_step;             /* [num_tiles]: the first step with that sum */
     uint64_t *covered_bytes;         /* [num_tiles]: at addresses that variables use */
     uint64_t *end;                   /* [num_tiles]: the end of the last of these addresses */
     /* item category * num_tiles + tile: bytes of all variables, of those that are always live, and

@@ -214,16 +214,6 @@ void pl_rows_each(pl_rows *rows, const char *query, pl_take_row take, void *user
     rows->values = NULL;
 }
 
-bool pl_rows_plain_numbers(const pl_rows *rows, size_t num_columns, int64_t *values) {
-    for (size_t i = 0; i < num_columns; i++) {
-        int type = sqlite3_value_type(rows->values[i]);
-        values[i] = type == SQLITE_INTEGER ? sqlite3_value_int64(rows->values[i]) : -1;
-        if (values[i] < 0 && type != SQLITE_NULL)
-            return false;
-    }
-    return true;
-}
-
 /* A value of the current row. No other thread uses the connection, so all are as good as protected
  * ones. */
 static sqlite3_value *value_of(const pl_rows *rows, int column) {
@@ -239,30 +229,31 @@ double pl_rows_real(const pl_rows *rows, int column) {
     return sqlite3_value_double(value_of(rows, column));
 }
 
-uint64_t pl_rows_number_or(pl_rows *rows, int column, uint64_t max, uint64_t otherwise) {
-    return pl_rows_is_null(rows, column) ? otherwise : pl_rows_number(rows, column, max);
-}
-
-uint64_t pl_rows_number(pl_rows *rows, int column, uint64_t max) {
-    const int type = sqlite3_value_type(value_of(rows, column));
-    const long long number = pl_rows_integer(rows, column);
-    if (type == SQLITE_NULL)
-        pl_rows_fail(rows, column, "is NULL, expected a number");
-    else if (type != SQLITE_INTEGER)
-        pl_rows_fail(rows, column, "is not a whole number");
-    else if (number < 0 || (uint64_t)number > max)
-        pl_rows_fail(rows, column, "is %lld, expected 0 to %llu", number, (unsigned long long)max);
-    else
-        return (uint64_t)number;
-    return 0;
-}
-
 bool pl_rows_find_number(const pl_rows *rows, int column, uint64_t *value) {
-    const int64_t number = pl_rows_integer(rows, column);
-    if (sqlite3_value_type(value_of(rows, column)) != SQLITE_INTEGER || number < 0)
+    sqlite3_value *own = value_of(rows, column);
+    const int64_t number = sqlite3_value_int64(own);
+    if (sqlite3_value_type(own) != SQLITE_INTEGER || number < 0)
         return false;
     *value = (uint64_t)number;
     return true;
+}
+
+uint64_t pl_rows_number(pl_rows *rows, int column, uint64_t max) {
+    uint64_t number;
+    if (pl_rows_find_number(rows, column, &number) && number <= max)
+        return number;
+    if (pl_rows_is_null(rows, column))
+        pl_rows_fail(rows, column, "is NULL, expected a number");
+    else if (sqlite3_value_type(value_of(rows, column)) != SQLITE_INTEGER)
+        pl_rows_fail(rows, column, "is not a whole number");
+    else
+        pl_rows_fail(rows, column, "is %lld, expected 0 to %llu",
+                     (long long)pl_rows_integer(rows, column), (unsigned long long)max);
+    return 0;
+}
+
+uint64_t pl_rows_number_or(pl_rows *rows, int column, uint64_t max, uint64_t otherwise) {
+    return pl_rows_is_null(rows, column) ? otherwise : pl_rows_number(rows, column, max);
 }
 
 bool pl_rows_is_null(const pl_rows *rows, int column) {

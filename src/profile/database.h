@@ -5,7 +5,6 @@
 #define PL_PROFILE_DATABASE_H
 
 #include <sqlite3.h>
-#include <stdatomic.h>
 #include <sys/stat.h>
 
 #include "base/bounds.h"
@@ -166,10 +165,6 @@ bool pl_table_list_columns(pl_database *database, const pl_table *table, pl_text
  * connection. */
 void pl_rows_each(pl_rows *rows, const char *query, pl_take_row take, void *user);
 
-/* Reads all values of the current row of pl_rows_each, NULL as -1. False if one of them is neither
- * NULL nor a whole number, or is negative; values[] is then undefined. */
-bool pl_rows_plain_numbers(const pl_rows *rows, size_t num_columns, int64_t *values);
-
 /* Reads a whole number in [0, max] of the current row. NULL or text is an error; then returns 0. */
 uint64_t pl_rows_number(pl_rows *rows, int column, uint64_t max);
 
@@ -194,58 +189,5 @@ const uint8_t *pl_rows_blob(pl_rows *rows, int column, size_t *size);
 
 /* Fails with INPUT for a column of the current row; `format` is the rest of the sentence. */
 void pl_rows_fail(const pl_rows *rows, int column, const char *format, ...);
-
-/* ---- Tables of millions of rows ---- */
-
-/* Rows whose key is in [first, end), in the table's order. */
-typedef struct pl_piece {
-    int64_t first;
-    int64_t end; /* INT64_MAX: no end */
-    size_t num_rows;
-} pl_piece;
-
-/* Other work, which the calling thread does while helpers read. */
-typedef struct pl_side_task {
-    void (*run)(void *user);
-    void *user;
-} pl_side_task;
-
-/* A parallel read of a table. The pieces do not depend on the number of threads. */
-typedef struct pl_scan {
-    pl_database *database; /* each thread uses one of its connections */
-    const pl_table *table;
-    const char *key;  /* the column whose numbers divide the table into pieces, or "rowid", and
-                         in whose order it is read */
-    int64_t min_keys; /* of a piece, so that pieces are large enough */
-    const pl_reading_progress *progress; /* or NULL */
-
-    /* Processes the current row, the row_in_piece-th of its piece. One thread takes all rows of a
-     * piece, but several pieces may be read at the same time. */
-    void (*take)(void *user, pl_rows *rows, size_t piece, size_t row_in_piece);
-    const pl_side_task *side_task; /* or NULL */
-    void *user;
-
-    /* Set by pl_scan_open. */
-    bool found;   /* the table exists */
-    bool is_open; /* the table could not be divided: there is one piece, without bounds */
-    int64_t lowest;
-    int64_t highest; /* keys; `highest` is included */
-    pl_piece *pieces;
-    size_t num_pieces;
-    atomic_size_t num_done;
-    char *column_list; /* SQL */
-} pl_scan;
-
-/* Divides the table into pieces; a missing one has no piece. Close the scan with pl_scan_close in
- * any case. */
-void pl_scan_open(pl_scan *scan);
-
-/* Uses one piece without bounds for the table, which one thread reads. */
-void pl_scan_do_not_cut(pl_scan *scan);
-
-/* Takes every row. The error is that of the first row that failed, in the table's order. */
-void pl_scan_run(pl_scan *scan);
-
-void pl_scan_close(pl_scan *scan);
 
 #endif

@@ -330,11 +330,6 @@ static void check_counts(pl_checks *c) {
 static void keep(const pl_checks *c, popliner_profile *p) {
     p->num_checks = PL_NUM_RELATIONS;
     pl_profile_allocate(p, &p->num_checks);
-    p->tile_peak = pl_arrays_new(&p->arrays, c->num_tiles, sizeof *p->tile_peak);
-    for (size_t tile = 0; !p->arrays.failed && tile < c->num_tiles; tile++)
-        p->tile_peak[tile] =
-            (popliner_peak){c->sums.always_live_bytes[tile], c->sums.not_always_live_bytes[tile],
-                            c->sums.peak_step[tile]};
     for (size_t i = 0; !p->arrays.failed && i < PL_NUM_RELATIONS; i++)
         pl_tally_keep(&c->tallies[i], p, (popliner_relation)i);
 }

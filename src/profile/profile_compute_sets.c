@@ -66,90 +66,54 @@ static void read_list(pl_rows *rows, int column, pl_reading *r) {
                            sizeof *p->list_variable);
 }
 
-/* The state of reading the lists of exchanges. A piece of the table has consecutive lists. */
-typedef struct exchanges {
-    popliner_profile *profile;
-    const pl_id_map *ids; /* [PL_NUM_TABLES] */
-    uint64_t *start;      /* of each piece: the place of its first variable */
-} exchanges;
+/* The state of reading the lists of exchanges. */
+typedef struct exchange_lists {
+    pl_reading *reading;
+    uint64_t last_id; /* of an exchange target */
+} exchange_lists;
 
-/* Counts the rows of each target, and makes a list of as many places, in the order of their ids. */
-static void count_exchange_lists(pl_reading *r) {
+/* Adds a variable to the list of its target. */
+static void take_region(void *user, pl_rows *rows) {
+    exchange_lists *e = user;
+    pl_reading *r = e->reading;
     popliner_profile *p = r->profile;
-    pl_id_map *targets = &r->ids[PL_TABLE_REGIONS];
-    sqlite3_stmt *statement = NULL;
-    bool memory = true;
-    int code = sqlite3_prepare_v2(
-        r->database.sqlite, "SELECT id, count(*) FROM exchange_regions GROUP BY id ORDER BY id", -1,
-        &statement, NULL);
-    while (code == SQLITE_OK || code == SQLITE_ROW) {
-        code = sqlite3_step(statement);
-        const int64_t id = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : -1;
-        if (id < 0 || sqlite3_column_type(statement, 0) != SQLITE_INTEGER)
-            continue; /* reading the rows will fail */
-        memory = memory && pl_id_map_add(targets, (uint64_t)id, p->num_lists);
-        p->num_list_variables += (size_t)sqlite3_column_int64(statement, 1);
-        end_list(p);
-    }
-    if (code != SQLITE_DONE)
-        pl_database_fail(&r->database, "reading exchange_regions");
-    sqlite3_finalize(statement);
-    reserve_variables(p, 0);
-    pl_reading_has(r, memory);
-    pl_id_map_sort(targets);
-}
-
-static void take_region(void *user, pl_rows *rows, size_t piece, size_t row) {
-    const exchanges *e = user;
-    int64_t values[2];
-    if (!pl_rows_plain_numbers(rows, 2, values) || values[0] < 0 || values[1] < 0)
-        for (int i = 0; i < 2; i++)
-            values[i] = (int64_t)pl_rows_number(rows, i, INT64_MAX);
-    const uint32_t variable = pl_id_map_find(&e->ids[PL_TABLE_VARIABLES], (uint64_t)values[1]);
-    const uint32_t list = pl_id_map_find(&e->ids[PL_TABLE_REGIONS], (uint64_t)values[0]);
+    const uint64_t id = pl_rows_number(rows, 0, INT64_MAX);
+    const uint64_t variable_id = pl_rows_number(rows, 1, INT64_MAX);
+    const uint32_t variable = pl_id_map_find(&r->ids[PL_TABLE_VARIABLES], variable_id);
+    const bool is_next = rows->row == 1 || id != e->last_id;
     if (variable == PL_NONE)
         pl_rows_fail(rows, 1, "is %llu, which table vars_info does not have",
-                     (unsigned long long)values[1]);
-    if (!pl_database_is_well(rows->database))
+                     (unsigned long long)variable_id);
+    else if (rows->row > 1 && id < e->last_id)
+        pl_rows_fail(rows, 0, "is not in its order; the file is damaged");
+    if (is_next && rows->row > 1)
+        end_list(p);
+    if (!pl_reading_has(r, !is_next || pl_id_map_add(&r->ids[PL_TABLE_REGIONS], id, p->num_lists)))
         return;
-    if (list != PL_NONE && row == 0)
-        e->start[piece] = e->profile->list_start[list];
-    const uint64_t place = e->start[piece] + row;
-    if (list == PL_NONE || place < e->profile->list_start[list] ||
-        place >= e->profile->list_start[list + 1])
-        pl_rows_fail(rows, 0, "has more rows than were counted; the file is damaged");
-    else
-        e->profile->list_variable[place] = variable;
+    e->last_id = id;
+    if (reserve_variables(p, 1))
+        p->list_variable[p->num_list_variables++] = variable;
 }
 
-/* Adds one list for each exchange target, from millions of rows. */
+/* Adds one list for each exchange target, in the order of their ids. */
 static void read_exchange_lists(pl_reading *r) {
-    pl_outcome *outcome = &r->database.outcome;
-    popliner_profile *p = r->profile;
-    exchanges e = {.profile = p, .ids = r->ids};
-    pl_scan scan = {.database = &r->database,
-                    .progress = &r->progress,
-                    .table = &pl_tables[PL_TABLE_REGIONS],
-                    .key = "id",
-                    .min_keys = 8,
-                    .take = take_region,
-                    .user = &e};
-    const size_t first = p->num_list_variables;
-    size_t num_rows = 0;
-    pl_scan_open(&scan);
-    if (scan.found && pl_database_is_well(&r->database))
-        count_exchange_lists(r);
-    e.start = pl_reading_new(r, scan.num_pieces, sizeof *e.start);
-    if (pl_database_is_well(&r->database))
-        pl_scan_run(&scan);
-    for (size_t i = 0; i < scan.num_pieces; i++)
-        num_rows += scan.pieces[i].num_rows;
-    if (num_rows != p->num_list_variables - first)
-        pl_outcome_fail(outcome, POPLINER_ERROR_INPUT,
-                        "%s: table exchange_regions has fewer rows than were counted; the file is "
-                        "damaged",
-                        r->database.path);
-    pl_scan_close(&scan);
+    const pl_table *table = &pl_tables[PL_TABLE_REGIONS];
+    pl_rows rows = {.database = &r->database, .table = table};
+    exchange_lists e = {.reading = r};
+    pl_text columns = {0};
+    pl_text sql = {0};
+    if (pl_table_list_columns(&r->database, table, &columns)) {
+        pl_text_format(&sql, "SELECT %s FROM exchange_regions %s", columns.data, table->tail);
+        if (pl_reading_has(r, !sql.failed))
+            pl_rows_each(&rows, sql.data, take_region, &e);
+    }
+    if (rows.row > 0)
+        end_list(r->profile);
+    reserve_variables(r->profile, 0);
+    pl_reading_has(r, true);
+    pl_id_map_sort(&r->ids[PL_TABLE_REGIONS]);
+    free(columns.data);
+    free(sql.data);
 }
 
 /* ---- Compute sets ---- */

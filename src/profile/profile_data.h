@@ -102,10 +102,6 @@ struct popliner_profile {
      * that there were. */
     bool lacks_variables;
     size_t num_left_out;
-
-    /* The peak of each tile over all steps, [num_tiles], from the checks. Not stored: NULL in a
-     * loaded profile. */
-    popliner_peak *tile_peak;
 };
 
 /* How a variable is placed; the low bits are the logarithm of its alignment. */

@@ -4,10 +4,14 @@
 
 #include "profile/profile_readers.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+
+#include "base/failure.h"
+#include "base/numbers.h"
+#include "base/threads.h"
 
 enum {
     BIT_ALLOCATED = 1,
@@ -25,44 +29,44 @@ enum {
     BITSET,
     ALIGNMENT,
     ELEMENT_CONSTRAINTS,
-    NUM_PLAIN_COLUMNS = ELEMENT_CONSTRAINTS, /* those before it hold numbers */
 };
 
-/* The lists of element_constraints of data that is not always live, in the rows of a piece, which
- * may be millions: how many rows after the one before, then each number plus 1, and 0. */
-typedef struct piece_rows {
-    pl_blob lists;
-    size_t last_row;
+/* Consecutive rows, which one thread takes. Each possible row has a place in the profile's arrays,
+ * [place, end_place), which is its rowid minus the lowest one. */
+typedef struct piece {
+    size_t place;
+    size_t end_place;
+    size_t num_rows;
     uint64_t last_id;
     bool is_odd; /* the ids are not those of variables in order */
-} piece_rows;
+    /* The lists of element_constraints of data that is not always live, which may be millions: how
+     * many rows after the one before, then each number plus 1, and 0. */
+    pl_blob lists;
+    size_t last_row;
+} piece;
 
-/* The state of reading pieces. In nearly every file the ids are the row numbers, without a gap, and
- * the variables of a tile follow those of the tile before: then each row has its place at once. If
- * not, the table is read again, as one piece in that order. */
+/* The state of reading. In nearly every file the ids are the row numbers, without a gap, and the
+ * variables of a tile follow those of the tile before: then each row has its place at once. If not,
+ * the table is read again, as a whole in that order. */
 typedef struct lowered {
+    pl_reading *reading;
     popliner_profile *profile;
-    pl_id_map *ids; /* [PL_NUM_TABLES] */
-    pl_scan scan;
-    size_t num_places;  /* capacity of the profile's arrays */
-    piece_rows *pieces; /* by piece */
-    uint32_t *tile;     /* of each variable */
-    pl_arrays arrays;   /* own these */
+    pl_database *database; /* each thread uses one of its connections */
+    char *columns;         /* SQL */
+    bool is_whole;         /* there is one piece, whose rows have places in their order */
+    const char *order;     /* SQL: of the whole table */
+    int64_t lowest;        /* rowid, unless it is whole */
+    size_t num_places;     /* capacity of the profile's arrays */
+    piece *pieces;
+    size_t num_pieces;
+    atomic_size_t num_done;
+    uint32_t *tile;   /* of each variable */
+    pl_arrays arrays; /* own these */
 } lowered;
-
-/* Counts the rows of a table; 0 if the table does not exist. */
-static uint64_t count_rows(pl_database *database, const char *table) {
-    char sql[100];
-    int64_t number = 0;
-    snprintf(sql, sizeof sql, "SELECT count(*) FROM \"%s\"", table);
-    if (pl_database_has_table(database, table))
-        pl_database_ask(database, sql, NULL, "counting the rows of a table", &number);
-    return (uint64_t)number;
-}
 
 /* Returns how a variable is placed. An alignment that is no power of two, which no file has, counts
  * as the next smaller one. */
-static uint8_t placing_of(int64_t alignment, int64_t bits) {
+static uint8_t placing_of(uint64_t alignment, uint64_t bits) {
     unsigned placing = 0;
     while (alignment >> placing > 1 && placing < PL_PLACING_ALIGNMENT)
         placing++;
@@ -70,31 +74,12 @@ static uint8_t placing_of(int64_t alignment, int64_t bits) {
     return (uint8_t)placing;
 }
 
-/* Reads the numbers of a row that is not like nearly all, with -1 for NULL where that is valid.
- * Those of a variable that was not allocated are undefined. */
-static void read_odd_numbers(pl_rows *rows, size_t num_tiles, int64_t *values) {
-    uint64_t alignment = 1;
-    values[VAR_ID] = (int64_t)pl_rows_number(rows, VAR_ID, INT64_MAX);
-    values[TILE] = (int64_t)pl_rows_number(rows, TILE, num_tiles - 1);
-    values[BITSET] = (int64_t)pl_rows_number_or(rows, BITSET, INT64_MAX, BIT_ALLOCATED);
-    if ((values[BITSET] & BIT_ALLOCATED) == 0)
-        return;
-    values[SIZE_BYTES] = (int64_t)pl_rows_number(rows, SIZE_BYTES, UINT32_MAX);
-    values[EQUIVALENCE_CLASS] = (int64_t)pl_rows_number(rows, EQUIVALENCE_CLASS, INT64_MAX);
-    values[UNLOWERED_VAR_ID] =
-        (int64_t)pl_rows_number_or(rows, UNLOWERED_VAR_ID, INT64_MAX, UINT64_MAX);
-    values[OFFSET] = (int64_t)pl_rows_number_or(rows, OFFSET, UINT32_MAX, 0);
-    values[CATEGORY] = (int64_t)pl_rows_number_or(rows, CATEGORY, INT64_MAX, UINT64_MAX);
-    pl_rows_find_number(rows, ALIGNMENT, &alignment);
-    values[ALIGNMENT] = (int64_t)alignment;
-}
-
 /* Finds the row of another table, which must exist. */
 static uint32_t find_row(pl_rows *rows, int column, const pl_id_map *ids, pl_table_number of,
-                         int64_t id) {
-    const uint32_t index = pl_id_map_find(&ids[of], (uint64_t)id);
+                         uint64_t id) {
+    const uint32_t index = pl_id_map_find(&ids[of], id);
     if (index == PL_NONE)
-        pl_rows_fail(rows, column, "is %lld, which table %s does not have", (long long)id,
+        pl_rows_fail(rows, column, "is %llu, which table %s does not have", (unsigned long long)id,
                      pl_tables[of].name);
     return index;
 }
@@ -102,34 +87,33 @@ static uint32_t find_row(pl_rows *rows, int column, const pl_id_map *ids, pl_tab
 /* Stores a row of vars_info at `i`; returns its id. */
 static uint64_t read_variable(pl_rows *rows, const lowered *l, size_t i) {
     popliner_profile *p = l->profile;
-    const pl_id_map *ids = l->ids;
-    int64_t values[NUM_PLAIN_COLUMNS];
-    uint32_t class_index = 0;
-    uint32_t category = 0; /* the nameless one of files without a table of categories */
-    uint32_t unlowered = PL_NONE;
-    if (!pl_rows_plain_numbers(rows, NUM_PLAIN_COLUMNS, values) || values[VAR_ID] < 0 ||
-        (uint64_t)values[TILE] >= p->target.num_tiles ||
-        (uint64_t)values[SIZE_BYTES] > UINT32_MAX || (uint64_t)values[OFFSET] > UINT32_MAX ||
-        values[EQUIVALENCE_CLASS] < 0 || values[BITSET] < 0)
-        read_odd_numbers(rows, p->target.num_tiles, values);
-    const bool is_allocated = (values[BITSET] & BIT_ALLOCATED) != 0;
-    if (is_allocated) {
-        class_index =
-            find_row(rows, EQUIVALENCE_CLASS, ids, PL_TABLE_CLASSES, values[EQUIVALENCE_CLASS]);
-        if (values[CATEGORY] >= 0 && ids[PL_TABLE_CATEGORIES].count > 0)
-            category = find_row(rows, CATEGORY, ids, PL_TABLE_CATEGORIES, values[CATEGORY]);
-        if (values[UNLOWERED_VAR_ID] >= 0)
-            unlowered =
-                pl_id_map_find(&ids[PL_TABLE_UNLOWERED], (uint64_t)values[UNLOWERED_VAR_ID]);
-    }
-    l->tile[i] = (uint32_t)values[TILE];
-    p->variable_size_bytes[i] = is_allocated ? (uint32_t)values[SIZE_BYTES] : 0;
-    p->variable_offset[i] = is_allocated ? (uint32_t)values[OFFSET] : 0;
-    p->variable_class[i] = class_index;
-    p->variable_category[i] = (uint8_t)category;
-    p->variable_placing[i] = is_allocated ? placing_of(values[ALIGNMENT], values[BITSET]) : 0;
-    p->variable_unlowered[i] = unlowered;
-    return (uint64_t)values[VAR_ID];
+    const pl_id_map *ids = l->reading->ids;
+    uint64_t alignment = 1;
+    const uint64_t id = pl_rows_number(rows, VAR_ID, INT64_MAX);
+    l->tile[i] = (uint32_t)pl_rows_number(rows, TILE, p->target.num_tiles - 1);
+    const uint64_t bits = pl_rows_number_or(rows, BITSET, INT64_MAX, BIT_ALLOCATED);
+    p->variable_size_bytes[i] = 0;
+    p->variable_offset[i] = 0;
+    p->variable_class[i] = 0;
+    p->variable_category[i] = 0; /* the nameless one of files without a table of categories */
+    p->variable_placing[i] = 0;
+    p->variable_unlowered[i] = PL_NONE;
+    if ((bits & BIT_ALLOCATED) == 0)
+        return id;
+    p->variable_size_bytes[i] = (uint32_t)pl_rows_number(rows, SIZE_BYTES, UINT32_MAX);
+    const uint64_t class_id = pl_rows_number(rows, EQUIVALENCE_CLASS, INT64_MAX);
+    const uint64_t unlowered = pl_rows_number_or(rows, UNLOWERED_VAR_ID, INT64_MAX, UINT64_MAX);
+    p->variable_offset[i] = (uint32_t)pl_rows_number_or(rows, OFFSET, UINT32_MAX, 0);
+    const uint64_t category = pl_rows_number_or(rows, CATEGORY, INT64_MAX, UINT64_MAX);
+    pl_rows_find_number(rows, ALIGNMENT, &alignment);
+    p->variable_placing[i] = placing_of(alignment, bits);
+    p->variable_class[i] = find_row(rows, EQUIVALENCE_CLASS, ids, PL_TABLE_CLASSES, class_id);
+    if (category != UINT64_MAX && ids[PL_TABLE_CATEGORIES].count > 0)
+        p->variable_category[i] =
+            (uint8_t)find_row(rows, CATEGORY, ids, PL_TABLE_CATEGORIES, category);
+    if (unlowered != UINT64_MAX)
+        p->variable_unlowered[i] = pl_id_map_find(&ids[PL_TABLE_UNLOWERED], unlowered);
+    return id;
 }
 
 /* ---- Constraints ---- */
@@ -152,11 +136,11 @@ static bool lies_apart(const popliner_profile *p, uint32_t variable, const uint8
 }
 
 /* Lists the variables that lie apart, once all are known. */
-static void find_apart(lowered *l) {
+static void find_apart(const lowered *l) {
     popliner_profile *p = l->profile;
     uint64_t first = 0; /* variable of the piece */
-    for (size_t piece = 0; !p->arrays.failed && piece < l->scan.num_pieces; piece++) {
-        const pl_blob *lists = &l->pieces[piece].lists;
+    for (size_t i = 0; !p->arrays.failed && i < l->num_pieces; i++) {
+        const pl_blob *lists = &l->pieces[i].lists;
         const uint8_t *at = lists->data;
         const uint8_t *end = pl_blob_end(at, lists->size);
         uint64_t rows = 0;
@@ -167,12 +151,12 @@ static void find_apart(lowered *l) {
                 pl_arrays_grow(&p->arrays, &p->apart_variable, p->num_apart + 1, sizeof(uint32_t)))
                 p->apart_variable[p->num_apart++] = (uint32_t)variable;
         }
-        first += l->scan.pieces[piece].num_rows;
+        first += l->pieces[i].num_rows;
     }
 }
 
 /* Keeps the constraints of a row; a list that is damaged counts up to where it is. */
-static void keep_constraints(pl_rows *rows, size_t row, piece_rows *c) {
+static void keep_constraints(pl_rows *rows, size_t row, piece *c) {
     size_t size_bytes = 0;
     uint64_t place = 0;
     const uint8_t *blob = pl_rows_blob(rows, ELEMENT_CONSTRAINTS, &size_bytes);
@@ -186,21 +170,18 @@ static void keep_constraints(pl_rows *rows, size_t row, piece_rows *c) {
 
 /* ---- Pieces ---- */
 
-/* Return the places of a piece's rows: earlier pieces have a place for each possible key. */
-static size_t first_place(const pl_scan *scan, size_t piece) {
-    return scan->is_open ? 0 : (size_t)(scan->pieces[piece].first - scan->lowest);
-}
+/* A piece that is read. */
+typedef struct piece_user {
+    const lowered *lowered;
+    piece *piece;
+} piece_user;
 
-static size_t end_place(const lowered *l, size_t piece) {
-    const pl_scan *scan = &l->scan;
-    return scan->is_open ? l->num_places : (size_t)(scan->pieces[piece].end - scan->lowest);
-}
-
-static void take_variable(void *user, pl_rows *rows, size_t piece, size_t row) {
-    lowered *l = user;
-    piece_rows *own = &l->pieces[piece];
-    const size_t place = first_place(&l->scan, piece) + row;
-    if (place >= end_place(l, piece)) {
+static void take_variable(void *user, pl_rows *rows) {
+    const lowered *l = ((piece_user *)user)->lowered;
+    piece *own = ((piece_user *)user)->piece;
+    const size_t row = rows->row - 1;
+    const size_t place = own->place + row;
+    if (place >= own->end_place) {
         pl_outcome_fail(
             &rows->database->outcome, POPLINER_ERROR_INPUT,
             "%s: grew while it was being read; read it again when no program writes it any more",
@@ -212,9 +193,9 @@ static void take_variable(void *user, pl_rows *rows, size_t piece, size_t row) {
         return;
     if (is_data(l->profile, place, false) && !pl_rows_is_null(rows, ELEMENT_CONSTRAINTS))
         keep_constraints(rows, row, own);
-    if (!l->scan.is_open)
-        own->is_odd = own->is_odd || id != (uint64_t)l->scan.lowest + place;
-    else if (!pl_id_map_add(&l->ids[PL_TABLE_VARIABLES], id, place))
+    if (!l->is_whole)
+        own->is_odd = own->is_odd || id != (uint64_t)l->lowest + place;
+    else if (!pl_id_map_add(&l->reading->ids[PL_TABLE_VARIABLES], id, place))
         pl_outcome_fail_memory(&rows->database->outcome, "the lowered variables");
     else
         own->is_odd =
@@ -222,69 +203,166 @@ static void take_variable(void *user, pl_rows *rows, size_t piece, size_t row) {
     own->last_id = id;
 }
 
-/* Reads the pieces once; returns the number of rows. */
-static size_t read_pieces(lowered *l) {
+static void read_piece(const lowered *l, pl_database *database, piece *own) {
+    const int64_t first = l->lowest + (int64_t)own->place;
+    const int64_t end = l->lowest + (int64_t)own->end_place;
+    piece_user user = {l, own};
+    pl_rows rows = {.database = database, .table = &pl_tables[PL_TABLE_VARIABLES]};
+    pl_text sql = {0};
+    pl_text_format(&sql, "SELECT %s FROM vars_info", l->columns);
+    if (l->is_whole)
+        pl_text_format(&sql, " %s", l->order);
+    else
+        pl_text_format(&sql, " WHERE rowid >= %lld AND rowid < %lld", (long long)first,
+                       (long long)end);
+    if (pl_outcome_has(&database->outcome, !sql.failed, "a query"))
+        pl_rows_each(&rows, sql.data, take_variable, &user);
+    own->num_rows = rows.row;
+    free(sql.data);
+}
+
+static pl_database *connection_of(const lowered *l, size_t worker) {
+    assert(worker <= l->database->num_helpers);
+    return worker == 0 ? l->database : &l->database->helpers[worker - 1];
+}
+
+static bool do_piece(void *user, size_t worker, size_t i) {
+    lowered *l = user;
+    pl_database *database = connection_of(l, worker);
+    read_piece(l, database, &l->pieces[i]);
+    if (!pl_database_is_well(database))
+        return false;
+    const size_t num_done = atomic_fetch_add(&l->num_done, 1) + 1;
+    if (worker == 0)
+        pl_reading_progress_tell(&l->reading->progress, num_done, l->num_pieces);
+    return true;
+}
+
+static void do_side_task(void *user) {
+    const pl_side_task *task = ((const lowered *)user)->reading->side_task;
+    task->run(task->user);
+}
+
+static size_t count_rows_read(const lowered *l) {
     size_t num_rows = 0;
-    l->pieces = pl_arrays_new(&l->arrays, l->scan.num_pieces, sizeof *l->pieces);
-    if (pl_outcome_has(&l->scan.database->outcome, !l->arrays.failed, "the lowered variables"))
-        pl_scan_run(&l->scan);
-    for (size_t i = 0; i < l->scan.num_pieces; i++)
-        num_rows += l->scan.pieces[i].num_rows;
-    if (l->scan.is_open && num_rows < l->num_places)
-        pl_outcome_fail(&l->scan.database->outcome, POPLINER_ERROR_INPUT,
-                        "%s: table vars_info ends after %zu of %zu rows; the file is damaged",
-                        l->scan.database->path, num_rows, l->num_places);
+    for (size_t i = 0; i < l->num_pieces; i++)
+        num_rows += l->pieces[i].num_rows;
     return num_rows;
 }
 
-static void free_pieces(lowered *l) {
-    for (size_t i = 0; l->pieces != NULL && i < l->scan.num_pieces; i++)
+/* Reads the table again, as a whole. */
+static void read_whole(lowered *l, const char *order) {
+    for (size_t i = 0; i < l->num_pieces; i++)
         free(l->pieces[i].lists.data);
-    l->pieces = NULL;
+    pl_id_map_free(&l->reading->ids[PL_TABLE_VARIABLES]);
+    l->is_whole = true;
+    l->order = order;
+    l->num_pieces = 1;
+    l->pieces[0] = (piece){.end_place = l->num_places};
+    read_piece(l, l->database, &l->pieces[0]);
+}
+
+/* Reads the pieces; the side task runs meanwhile. After a failure reads again as a whole, for the
+ * error of the first row that fails, in the table's order. What has gone wrong once only has no
+ * row. */
+static void read_pieces(lowered *l) {
+    pl_database *database = l->database;
+    const pl_outcome before = database->outcome;
+    const pl_parallel work = {.num_threads = database->num_helpers + 1,
+                              .count = l->num_pieces,
+                              .task = do_piece,
+                              .side_task = l->reading->side_task == NULL ? NULL : do_side_task,
+                              .user = l,
+                              .bounds = database->bounds};
+    bool was_of_memory = false;
+    for (size_t i = 0; i < work.num_threads; i++)
+        connection_of(l, i)->outcome = (pl_outcome){.error = NULL};
+    const bool is_read = pl_parallel_run(&work) == l->num_pieces;
+    for (size_t i = 0; i < work.num_threads; i++)
+        was_of_memory =
+            was_of_memory || connection_of(l, i)->outcome.status == POPLINER_ERROR_MEMORY;
+    database->outcome = before;
+    if (is_read)
+        return;
+    if (pl_bounds_are_over(database->bounds))
+        pl_outcome_fail(&database->outcome, POPLINER_ERROR_STOPPED,
+                        "%s: reading table vars_info was stopped after %zu rows", database->path,
+                        count_rows_read(l));
+    else if (was_of_memory)
+        pl_outcome_fail_memory(&database->outcome, "a table");
+    else
+        read_whole(l, "");
+    pl_outcome_fail(&database->outcome, POPLINER_ERROR_INPUT,
+                    "%s: table vars_info could not be read once", database->path);
 }
 
 /* True if all rows that were read are at their places. */
 static bool are_in_order(const lowered *l, size_t num_rows) {
     bool is_odd = num_rows < l->num_places;
-    for (size_t i = 0; i < l->scan.num_pieces; i++)
+    for (size_t i = 0; i < l->num_pieces; i++)
         is_odd = is_odd || l->pieces[i].is_odd;
     for (size_t i = 1; !is_odd && i < num_rows; i++)
         is_odd = l->tile[i] < l->tile[i - 1];
     return !is_odd;
 }
 
-/* Reads the rows again, in order. */
-static void read_in_order(lowered *l, size_t num_rows) {
-    pl_table table = *l->scan.table;
-    const pl_table *const as_is = l->scan.table;
-    free_pieces(l);
-    pl_id_map_free(&l->ids[PL_TABLE_VARIABLES]);
-    pl_scan_do_not_cut(&l->scan);
-    table.tail = "ORDER BY tile, var_id";
-    l->scan.table = &table;
-    l->scan.side_task = NULL;
-    l->scan.progress = NULL; /* which has arrived at the end of this table */
-    l->num_places = num_rows;
-    read_pieces(l);
-    l->scan.table = as_is;
+/* Fails if a table that is read as a whole has fewer rows than were counted. */
+static void check_end(const lowered *l) {
+    const size_t num_rows = count_rows_read(l);
+    if (l->is_whole && num_rows < l->num_places)
+        pl_outcome_fail(&l->database->outcome, POPLINER_ERROR_INPUT,
+                        "%s: table vars_info ends after %zu of %zu rows; the file is damaged",
+                        l->database->path, num_rows, l->num_places);
 }
 
-/* Decides whether the keys are dense enough to be array indices: a row takes more than 4 bytes of
- * the file. If not, the table is one piece and its rows are counted. Returns the number of indices.
- */
-static size_t find_places(pl_scan *scan) {
-    pl_outcome *outcome = &scan->database->outcome;
-    const char *path = scan->database->path;
-    struct stat info = {0};
+/* ---- The table ---- */
+
+/* Counts the rows of a table; 0 if the table does not exist. */
+static uint64_t count_rows(pl_database *database, const char *table) {
+    char sql[100];
+    int64_t number = 0;
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM \"%s\"", table);
+    if (pl_database_has_table(database, table))
+        pl_database_ask(database, sql, NULL, "counting the rows of a table", &number);
+    return (uint64_t)number;
+}
+
+/* Sets the lowest and the highest rowid; false if there is none: a table may be without it. */
+static bool find_bounds(lowered *l, int64_t *highest) {
+    sqlite3 *sqlite = l->database->sqlite;
+    sqlite3_stmt *statement = NULL;
+    /* as two queries, each of which SQLite answers without reading every row */
+    const bool found = sqlite3_prepare_v2(sqlite,
+                                          "SELECT (SELECT min(rowid) FROM vars_info), "
+                                          "(SELECT max(rowid) FROM vars_info)",
+                                          -1, &statement, NULL) == SQLITE_OK &&
+                       sqlite3_step(statement) == SQLITE_ROW &&
+                       sqlite3_column_type(statement, 0) == SQLITE_INTEGER &&
+                       sqlite3_column_type(statement, 1) == SQLITE_INTEGER;
+    l->lowest = sqlite3_column_int64(statement, 0);
+    *highest = sqlite3_column_int64(statement, 1);
+    if (!found && sqlite3_errcode(sqlite) == SQLITE_NOMEM)
+        pl_outcome_fail_memory(&l->database->outcome, "the database");
+    sqlite3_finalize(statement);
+    return found;
+}
+
+/* Divides the table into pieces, if the rowids are dense enough to be array indices: a row takes
+ * more than 4 bytes of the file. If not, counts its rows. The pieces do not depend on the number of
+ * threads: small enough that threads finish together and progress moves, large enough that the cost
+ * of finding the start of a piece is negligible. */
+static void find_places(lowered *l, bool found) {
+    enum { MAX_PIECES = 256, LEAST_ROWS = 1 << 12 };
+    pl_outcome *outcome = &l->database->outcome;
+    const char *path = l->database->path;
+    int64_t highest;
     uint64_t count = 0;
-    if (scan->found && !scan->is_open && stat(path, &info) == 0 &&
-        scan->highest - scan->lowest < info.st_size / 4) {
-        count = (uint64_t)(scan->highest - scan->lowest) + 1;
-    } else if (pl_database_is_well(scan->database)) {
-        if (scan->found)
-            pl_scan_do_not_cut(scan);
-        count = count_rows(scan->database, "vars_info");
-    }
+    l->is_whole = !found || !find_bounds(l, &highest) || l->lowest < 0 ||
+                  highest - l->lowest >= l->database->state.st_size / 4;
+    if (!l->is_whole)
+        count = (uint64_t)(highest - l->lowest) + 1;
+    else if (pl_database_is_well(l->database))
+        count = count_rows(l->database, "vars_info");
     if (count == 0)
         pl_outcome_fail(outcome, POPLINER_ERROR_INPUT,
                         "%s: has no lowered variables (table vars_info); compile again with the "
@@ -296,7 +374,14 @@ static size_t find_places(pl_scan *scan) {
     if (count >= PL_NONE)
         pl_outcome_fail(outcome, POPLINER_ERROR_INPUT, "%s: table vars_info has too many rows",
                         path);
-    return (size_t)count;
+    const size_t rows = l->is_whole ? count : pl_more(count / MAX_PIECES + 1, LEAST_ROWS);
+    l->order = "";
+    l->num_places = (size_t)count;
+    l->pieces = pl_arrays_new(&l->arrays, MAX_PIECES, sizeof *l->pieces);
+    for (size_t place = 0; pl_reading_has(l->reading, l->pieces != NULL) && place < count;
+         place += rows)
+        l->pieces[l->num_pieces++] =
+            (piece){.place = place, .end_place = pl_fewer(place + rows, count)};
 }
 
 /* Rejects a profile that the memory cannot hold before the machine swaps, or other programs are
@@ -342,46 +427,46 @@ static void count_by_tile(popliner_profile *p, const uint32_t *tile) {
 
 /* Reads the rows, and what follows from all of them. */
 static void read_variables(lowered *l) {
-    pl_database *database = l->scan.database;
+    pl_database *database = l->database;
     popliner_profile *p = l->profile;
-    pl_id_map *ids = &l->ids[PL_TABLE_VARIABLES];
+    pl_id_map *ids = &l->reading->ids[PL_TABLE_VARIABLES];
     l->tile = pl_arrays_new(&l->arrays, l->num_places, sizeof *l->tile);
     p->num_variables = l->num_places; /* until the number is known */
     pl_profile_allocate(p, &p->num_variables);
-    l->arrays.failed = l->arrays.failed || p->arrays.failed;
-    const size_t num_rows = read_pieces(l);
-    if (pl_database_is_well(database) && !are_in_order(l, num_rows))
-        read_in_order(l, num_rows);
+    if (!pl_reading_has(l->reading, !l->arrays.failed))
+        return;
+    read_pieces(l);
+    check_end(l);
+    const size_t num_rows = count_rows_read(l);
+    if (pl_database_is_well(database) && !are_in_order(l, num_rows)) {
+        l->num_places = num_rows;
+        read_whole(l, "ORDER BY tile, var_id");
+        check_end(l);
+    }
     if (!pl_database_is_well(database))
         return;
     p->num_variables = num_rows;
-    p->arrays.failed =
-        p->arrays.failed ||
-        (!l->scan.is_open && !pl_id_map_add_run(ids, (uint64_t)l->scan.lowest, 0, num_rows));
+    if (!l->is_whole)
+        *ids = (pl_id_map){.first_id = (uint64_t)l->lowest, .count = num_rows};
     count_by_tile(p, l->tile);
     find_apart(l);
-    if (pl_outcome_has(&database->outcome, !p->arrays.failed, "the lowered variables"))
+    if (pl_reading_has(l->reading, true))
         pl_profile_sum_up_pieces(p);
     pl_id_map_sort(ids);
 }
 
 void pl_profile_read_lowered(pl_reading *r) {
-    lowered l = {.profile = r->profile,
-                 .ids = r->ids,
-                 .scan = {.database = &r->database,
-                          .table = &pl_tables[PL_TABLE_VARIABLES],
-                          .key = "rowid",
-                          .min_keys = 1 << 12,
-                          .progress = &r->progress,
-                          .take = take_variable,
-                          .side_task = r->side_task}};
-    l.scan.user = &l;
-    pl_scan_open(&l.scan);
-    l.num_places = find_places(&l.scan);
+    lowered l = {.reading = r, .profile = r->profile, .database = &r->database};
+    pl_text columns = {0};
+    const bool found =
+        pl_table_list_columns(&r->database, &pl_tables[PL_TABLE_VARIABLES], &columns);
+    l.columns = columns.data;
+    find_places(&l, found);
     check_memory(&r->database, l.num_places);
     if (pl_database_is_well(&r->database))
         read_variables(&l);
-    free_pieces(&l);
+    for (size_t i = 0; i < l.num_pieces; i++)
+        free(l.pieces[i].lists.data);
     pl_arrays_free(&l.arrays);
-    pl_scan_close(&l.scan);
+    free(columns.data);
 }

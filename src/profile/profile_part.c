@@ -259,7 +259,6 @@ void pl_part_keep(popliner_profile *p, const pl_part *part) {
         return;
     keep_fields(p, &p->target.num_tiles, part->first_tile, part->end_tile);
     keep_variables(p, part);
-    keep_items(p->tile_peak, part->first_tile, part->end_tile, sizeof *p->tile_peak);
     keep_series(p, part);
     p->target.num_tiles = part->end_tile - part->first_tile;
     p->target.num_ipus = part->end_ipu - part->first_ipu;

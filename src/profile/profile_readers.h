@@ -54,6 +54,12 @@ typedef struct pl_host_lists {
     size_t count;
 } pl_host_lists;
 
+/* Other work, which the calling thread does while helpers read. */
+typedef struct pl_side_task {
+    void (*run)(void *user);
+    void *user;
+} pl_side_task;
+
 /* A profile that is being read. What fails, fails in the outcome of the database. */
 typedef struct pl_reading {
     const char *path;

@@ -184,10 +184,7 @@ static void add_classes(const popliner_profile *p, size_t tile, worker *w, pl_ti
     for (size_t step = 0; step < p->num_steps; step++) {
         bytes += w->change_bytes[step];
         w->step_bytes[step] += (uint64_t)bytes;
-        if (bytes > most) {
-            most = bytes;
-            sums->peak_step[tile] = (uint32_t)step;
-        }
+        most = bytes > most ? bytes : most;
     }
     assert(bytes + w->change_bytes[p->num_steps] == 0); /* ranges end at the last step */
     memset(w->change_bytes, 0, (p->num_steps + 1) * sizeof *w->change_bytes);
@@ -242,7 +239,6 @@ void pl_tile_sums_find(const popliner_profile *p, size_t num_threads, pl_tile_su
     }
     sums->always_live_bytes = pl_arrays_new(&sums->arrays, num_tiles, sizeof(uint64_t));
     sums->not_always_live_bytes = pl_arrays_new(&sums->arrays, num_tiles, sizeof(uint64_t));
-    sums->peak_step = pl_arrays_new(&sums->arrays, num_tiles, sizeof(uint32_t));
     sums->covered_bytes = pl_arrays_new(&sums->arrays, num_tiles, sizeof(uint64_t));
     sums->end = pl_arrays_new(&sums->arrays, num_tiles, sizeof(uint64_t));
     sums->category_bytes = pl_arrays_new(&sums->arrays, num_numbers, sizeof(uint64_t));

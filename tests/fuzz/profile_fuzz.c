@@ -73,7 +73,6 @@ static popliner_analysis *change_arrays(const uint8_t *records, size_t num_recor
         free(arrays[i].bytes);
     }
     FUZZ_CHECK(!profile->arrays.failed);
-    profile->tile_peak = NULL; /* known of what was read as it is alone */
     made->option_names = whole->option_names;
     made->num_threads = 1;
     made->read_profile = profile;
