@@ -36,7 +36,6 @@ bool answer_fits(const session *s, const popliner_plan *plan) {
 
 /* ---- the answer ---- */
 
-/* Reports that a split has fewer stages than the user requested. */
 static popliner_status tell_unused_ipus(session *s, popliner_error *error) {
     const popliner_plan *plan = s->answer->plan;
     const popliner_solver_options *solver = &s->request.solver;
@@ -100,7 +99,7 @@ popliner_status answer_tell(session *s, const popliner_costs *costs, popliner_er
                             (plan->num_stages == 0 && s->options.method != POPLINER_METHOD_GREEDY)
                         ? "FAILURE: Unable to fit model on IPUs."
                         : "FAILURE: Unable to fit model on IPUs. Best effort printed.");
-    else
+    else if (!s->log.is_mute)
         log_whole(&s->log, POPLINER_LEVEL_INFO,
                   is_unknown ? "NOT KNOWN TO FIT: " : "SUCCESS: ", line);
     free(line);
@@ -122,7 +121,6 @@ popliner_status answer_tell(session *s, const popliner_costs *costs, popliner_er
                : POPLINER_OK;
 }
 
-/* The answer for people, as an object, or as a table of stages. */
 static popliner_status make_answer(session *s, const void *of, popliner_format format, char **text,
                                    popliner_error *error) {
     const popliner_certificate *certificate = of;

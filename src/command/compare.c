@@ -102,7 +102,7 @@ popliner_status compare_open(session *s, popliner_error *error) {
     if (other == NULL)
         return fail_memory(error, "the other side");
     /* the same options, except for those of input and of files that are written */
-    *other = (session){.options = s->options, .is_other = true};
+    *other = (session){.options = s->options};
     options *o = &other->options;
     o->profile = s->options.compare;
     o->debug = NULL;

@@ -134,7 +134,6 @@ popliner_status compiled_begin(session *s, popliner_error *error) {
                                             : POPLINER_OK;
 }
 
-/* Reads the report of an IPU, or that of all. */
 static popliner_status read_ipu(session *s, size_t ipu, const char *path,
                                 popliner_analysis **analysis, popliner_error *error) {
     popliner_analysis_options how = POPLINER_ANALYSIS_OPTIONS_INIT;

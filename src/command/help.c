@@ -170,17 +170,15 @@ static bool shows_output(const char *name, const output *what) {
     return true;
 }
 
-/* The words of an option, and its other forms. */
 static void print_words(FILE *stream, const option *o, const char *of_topic) {
     kind_word word;
-    for (const kind_form *f = o->kind->forms; f != NULL && f->form != NULL; f++)
-        print_word(stream, f->form, f->help);
+    for (const char *(*form)[2] = o->kind->forms; form != NULL && **form != NULL; form++)
+        print_word(stream, (*form)[0], (*form)[1]);
     for (int i = 0; kind_word_at(o->kind, i, &word); i++)
         if (o->kind != &kind_output || shows_output(of_topic, &output_table[i]))
             print_word(stream, word.form == NULL ? word.name : word.form, word.help);
 }
 
-/* An option with its help, its default and its words. */
 static void print_option(FILE *stream, const option *o, const char *of_topic) {
     char text[400];
     fprintf(stream, "  ");
@@ -244,7 +242,6 @@ static void print_all(FILE *stream) {
     fprintf(stream, "\nLogs:\n%s\nExit status:\n%s", help_on_against, help_on_exit);
 }
 
-/* The options of the overview. */
 static const struct shown_option {
     const char *name;
     const char *value;

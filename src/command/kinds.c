@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/request.h"
+#include "command/session.h"
 #include "popliner/solver.h"
 #include "popliner/utilities.h"
 
@@ -56,7 +56,6 @@ static const char *kind_words(const value_kind *kind, char text[CHOICES_BYTES]) 
     return text;
 }
 
-/* Says that a name is none of the words. */
 static bool no_word(const char *name, size_t length, problem *why) {
     enum { MOST_LISTED = 6 };
     const value_kind *kind = why->row->kind;
@@ -139,7 +138,6 @@ static bool parse_text(const char *text, void *field, problem *why) {
     return true;
 }
 
-/* Adds a copy of a name to a list. */
 static bool add_name(repeated *list, const char *name, size_t length) {
     char *copy = malloc(length + 1);
     const char **texts =
@@ -211,15 +209,15 @@ const value_kind kind_text = {.parse = parse_text};
 const value_kind kind_split = {
     .parse = parse_text,
     .words = (const kind_word[]){{"whole", 0, "no cut", NULL}, {.name = NULL}},
-    .forms = (const kind_form[]){{"A,B,...", "a cut after each of these layers, or after Head"},
-                                 {.form = NULL}}};
+    .forms = (const char *[][2]){{"A,B,...", "a cut after each of these layers, or after Head"},
+                                 {NULL}}};
 const value_kind kind_names = {
     .parse = parse_names,
     .is_list = true,
     .words = (const kind_word[]){{"all", 0, "one split for all reports", NULL}, {.name = NULL}},
-    .forms = (const kind_form[]){{"NAME", "this report, like popliner DIRECTORY/NAME"},
+    .forms = (const char *[][2]){{"NAME", "this report, like popliner DIRECTORY/NAME"},
                                  {"NAME,NAME,...", "one split for these reports"},
-                                 {.form = NULL}}};
+                                 {NULL}}};
 const value_kind kind_objectives = {.word_at = objective_at, .parse = parse_objectives};
 
 /* ---- numbers ---- */
@@ -321,26 +319,26 @@ const value_kind kind_count = {
 const value_kind kind_ipus = {
     .parse = parse_ipus,
     .expected = "a number, like 4, or a range, like 1..8",
-    .forms = (const kind_form[]){{"4", "at most 4 IPUs"},
+    .forms = (const char *[][2]){{"4", "at most 4 IPUs"},
                                  {"1..8", "a table with the best split of each number"},
                                  {"2..16:2", "the same, in steps of 2"},
                                  {"4..8", "with --total-ipus, pipelines on 4 to 8 IPUs"},
-                                 {.form = NULL}}};
+                                 {NULL}}};
 const value_kind kind_batch = {.parse = parse_batch,
                                .expected = "samples, like 64, or 64/4 in micro-batches of 4"};
 const value_kind kind_bytes = {
     .parse = parse_bytes,
     .expected = "bytes, like 638976, 624KiB or 1.5M",
-    .forms = (const kind_form[]){{"4GB", "4,000,000,000 bytes; K, M, G and T are powers of 1000"},
+    .forms = (const char *[][2]){{"4GB", "4,000,000,000 bytes; K, M, G and T are powers of 1000"},
                                  {"4GiB", "4,294,967,296 bytes; Ki, Mi, Gi and Ti are of 1024"},
-                                 {.form = NULL}}};
+                                 {NULL}}};
 const value_kind kind_percent = {.parse = parse_percent,
                                  .expected = "a percentage from 0 to 100, like 2.5 or 2.5%"};
 const value_kind kind_time = {.parse = parse_time,
                               .expected = "a time above 0, like 90s, 5min or 250ms",
-                              .forms = (const kind_form[]){{"90s", "90 seconds; also 90"},
+                              .forms = (const char *[][2]){{"90s", "90 seconds; also 90"},
                                                            {"5min", "5 minutes; also 1h, 250ms"},
-                                                           {.form = NULL}}};
+                                                           {NULL}}};
 
 /* ---- lists of words ---- */
 
@@ -375,9 +373,9 @@ static bool parse_recompute(const char *text, void *field, problem *why) {
 const value_kind kind_recompute = {
     .parse = parse_recompute,
     .size = sizeof(int),
-    .forms = (const kind_form[]){{"auto:standard,full", "each stage chooses from these"},
+    .forms = (const char *[][2]){{"auto:standard,full", "each stage chooses from these"},
                                  {"full,none", "one for each stage, with --evaluate"},
-                                 {.form = NULL}},
+                                 {NULL}},
     .words = (const kind_word[]){
         {"none", POPLINER_RECOMPUTE_NONE, "activations are stored", NULL},
         {"standard", POPLINER_RECOMPUTE_STANDARD,
@@ -475,8 +473,8 @@ static bool parse_map(const char *text, void *field, problem *why) {
 const value_kind kind_map = {
     .parse = parse_map,
     .expected = "interleaved:V, v, any, replicas, or the IPU of each stage, like 0,1,2,0",
-    .forms = (const kind_form[]){{"0,1,0", "the IPU of each stage; stages on one IPU share it"},
-                                 {.form = NULL}},
+    .forms =
+        (const char *[][2]){{"0,1,0", "the IPU of each stage; stages on one IPU share it"}, {NULL}},
     .words = (const kind_word[]){
         {"interleaved", 0, "V stages on each of exactly --num-ipus, in turn", "interleaved:V"},
         {"v", 0, "V-shaped: two stages on each IPU", NULL},
@@ -493,7 +491,6 @@ static bool is_order_file(const char *text) {
     return end != NULL && (end[4] == '\0' || end[4] == '+');
 }
 
-/* Reads the file of an order. */
 static bool read_order(const char *text, asked_schedule *asked, problem *why) {
     popliner_error told = {.message = ""};
     const char *plus = strstr(text, ".csv") + 4;
@@ -548,13 +545,13 @@ const value_kind kind_schedule = {
     .parse = parse_schedule,
     .size = sizeof(char *) + sizeof(int), /* up to the text */
     .forms =
-        (const kind_form[]){
+        (const char *[][2]){
             {"FILE.csv", "the passes of each device, as PyTorch's CSV (-o order)"},
             {"popart:gpipe", "schedule popart, but as many copies as gpipe"},
             {"none:1,2,3,5", "1 copy for the last stage, 2 for the one before, ..."},
             {"none:0,1,...", "an arithmetic progression: 0, 1, 2, 3 and so on"},
             {"1f1b+2", "2 copies more than 1f1b; also gpipe+2, and so on"},
-            {.form = NULL}},
+            {NULL}},
     .words = (const kind_word[]){
         {"none", POPLINER_SCHEDULE_NONE, "no stage stores activations", NULL},
         {"inference", POPLINER_SCHEDULE_INFERENCE, "there is no backward pass", NULL},

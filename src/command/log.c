@@ -25,7 +25,6 @@ size_t log_columns(const char *text) {
     return columns;
 }
 
-/* Writes what a line begins with. */
 static void write_prefix(const log_state *log, popliner_level level) {
     static const struct {
         const char *word;
@@ -60,9 +59,7 @@ void log_printable(const char *text, const char *kept, FILE *file) {
     }
 }
 
-/* Writes two texts as one line. */
-static void write_line(const log_state *log, popliner_level level, const char *head,
-                       const char *text) {
+void log_whole(const log_state *log, popliner_level level, const char *head, const char *text) {
     if (level < log->least_level)
         return;
     progress_erase();
@@ -76,15 +73,6 @@ static void write_line(const log_state *log, popliner_level level, const char *h
     fputc('\n', stderr);
 }
 
-void log_whole(const log_state *log, popliner_level level, const char *head, const char *text) {
-    if (!log->is_mute)
-        write_line(log, level, head, text);
-}
-
-void log_library(const log_state *log, popliner_level level, const char *text) {
-    write_line(log, level, "", text);
-}
-
 void log_message(log_state *log, popliner_level level, const char *format, ...) {
     char text[8000];
     va_list arguments;
@@ -93,7 +81,7 @@ void log_message(log_state *log, popliner_level level, const char *format, ...) 
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    log_library(log, level, text);
+    log_whole(log, level, "", text);
 }
 
 void log_took(log_state *log, const char *what, double seconds) {

@@ -20,13 +20,10 @@ typedef struct log_state {
 /* Begins a log whose words "error:" and "warning:" have a colour where the terminal has colours. */
 void log_begin(log_state *log, popliner_level least_level);
 
-/* Writes a message of the library. */
-void log_library(const log_state *log, popliner_level level, const char *text);
-
-/* Writes one formatted message, of which at most 8000 bytes. */
+/* Writes one formatted message, of which at most 8000 bytes, unless the command is mute. */
 void log_message(log_state *log, popliner_level level, const char *format, ...);
 
-/* Writes a message of two parts, however long. */
+/* Writes a message of two parts, however long, also of the library. */
 void log_whole(const log_state *log, popliner_level level, const char *head, const char *text);
 
 /* Writes, for -v, how long `what` took, or took since `start_seconds`, and the process's peak

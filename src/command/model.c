@@ -37,7 +37,6 @@ static bool is_model_folder(const char *path) {
     return has_model && !is_report;
 }
 
-/* True if a log is compared with a plan. */
 static bool is_against(int argc, char **argv) {
     static const char option[] = "--against";
     bool found = false;

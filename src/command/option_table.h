@@ -32,18 +32,12 @@ typedef struct kind_word {
     const char *form; /* with what may follow, "cut:L,..."; NULL: the name */
 } kind_word;
 
-/* Another form of a value, for the help. */
-typedef struct kind_form {
-    const char *form; /* NULL after the last */
-    const char *help;
-} kind_form;
-
 /* A kind of value: how it is read, how messages and completions describe it. */
 typedef struct value_kind {
     const char *expected; /* the end of its messages: "bytes, like 600K"; NULL: one of the words */
     const kind_word *words;
     bool (*word_at)(int i, kind_word *word); /* of another table instead; false after the last */
-    const kind_form *forms;                  /* NULL: none */
+    const char *(*forms)[2];                 /* other forms, each with its help; NULL: none */
     /* Sets the member at `field`, which is zeroed or as before. `text` is NULL for flags, and lives
      * as long as the options. */
     bool (*parse)(const char *text, void *field, problem *why);

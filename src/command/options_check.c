@@ -69,7 +69,6 @@ bool options_fix_cuts(const options *o) {
     return o->costs != NULL && o->evaluate != NULL;
 }
 
-/* Whether a table of PopLiner 1.0.0 is printed. */
 static bool prints_table(const options *o) {
     bool is_table = false;
     for (size_t i = 0; i < o->outputs.count; i++)
@@ -78,7 +77,6 @@ static bool prints_table(const options *o) {
     return is_table;
 }
 
-/* True if an output has the requested format. */
 static popliner_status check_format_of(const options *o, const wanted_output *w,
                                        popliner_error *error) {
     static const char *const names[] = {"tsv", "csv", "json", "text", "plot"};
@@ -188,7 +186,6 @@ bool options_has_reserve(const options *o) {
     return reserves->all.cycles != RESERVE_NOTHING || reserves->count > 0;
 }
 
-/* Settles which effects there are. */
 static void settle_effects(options *o) {
     const char *effects = GIVEN_VALUE(o, effects);
     /* what is kept free takes the place of what the layout wastes */
@@ -280,7 +277,6 @@ bool options_are_together(const options *o) {
            (o->reports.count == 1 && strcmp(o->reports.texts[0], "all") == 0);
 }
 
-/* Whether what is asked can be asked of several reports together. */
 static popliner_status check_together(const options *o, popliner_error *error) {
     for (size_t i = 0; i < o->reports.count; i++)
         for (size_t k = 0; k < o->reports.count; k++)

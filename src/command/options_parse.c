@@ -67,7 +67,6 @@ static bool is_option(const char *argument) {
     return argument[0] == '-' && find(argument, &value) != NULL;
 }
 
-/* Forgets that an option was given. */
 static void take_back(const option *o, options *result) {
     result->given[o - option_table].count = 0;
 }
@@ -144,7 +143,6 @@ static popliner_status take_file(parsing *p, const char *argument, popliner_erro
     return POPLINER_OK;
 }
 
-/* The argument without its value. */
 static const char *argument_name(const char *argument, char text[80]) {
     snprintf(text, 80, "%.*s", (int)strcspn(argument, "="), argument);
     return text;
@@ -274,7 +272,6 @@ static popliner_status expand(argument_files *f, int argc, char **argv, popliner
     return status;
 }
 
-/* Sets the members of all options that were given. */
 static popliner_status take_values(options *result, popliner_error *error) {
     for (size_t i = 0; i < num_options; i++)
         for (size_t k = 0; k < result->given[i].count; k++)

@@ -169,7 +169,6 @@ static bool output_at(int i, kind_word *word) {
     return true;
 }
 
-/* Says that there is no such output. */
 static bool no_output(const char *text, size_t length, problem *why) {
     char hint[NEAREST_HINT_BYTES];
     const char *end = memchr(text, '.', length);

@@ -194,13 +194,6 @@ static bool is_made_of(const session *s, const output *what, const material *m) 
 
 /* ---- printing and writing ---- */
 
-/* Names in what is not of our own form are printed byte by byte. */
-static popliner_status print(const output *what, char *text, popliner_error *error) {
-    return what->kind == OUTPUT_FRAMEWORK || what->kind == OUTPUT_ORIGINAL
-               ? session_print_bytes(text, error)
-               : session_print(text, error);
-}
-
 /* Whether a split is known, or none is ruled out. */
 static bool may_have_split(const material *m) {
     const popliner_plan *plan = m->certificate->plan;
@@ -232,7 +225,8 @@ static popliner_status deliver(session *s, const wanted_output *w, const materia
             s->analysis, session_memory_model(s, POPLINER_MEMORY_MODEL_FULL), w->path, error);
     popliner_status status = make(s, w, m, &text, error);
     if (status == POPLINER_OK && text != NULL && w->path == NULL)
-        return print(w->what, text, error);
+        return session_print(
+            text, w->what->kind != OUTPUT_FRAMEWORK && w->what->kind != OUTPUT_ORIGINAL, error);
     if (status == POPLINER_OK && text != NULL)
         status = popliner_file_write(w->path, text, strlen(text), error);
     free(text);
@@ -289,10 +283,10 @@ popliner_status outputs_of_answer(session *s, const material *m, popliner_error 
         TRY(deliver(s, printed, m, error));
     } else {
         TRY(m->make(s, m->of, s->options.format, &text, error));
-        TRY(session_print(text, error));
+        TRY(session_print(text, true, error));
     }
     TRY(write_files(s, m, false, error));
-    const bool may_have_page = s->analysis != NULL || s->is_page_of_costs;
+    const bool may_have_page = s->analysis != NULL || s->page_input.costs != NULL;
     return may_have_page && m->certificate != NULL ? write_page(s, m->certificate, error)
                                                    : POPLINER_OK;
 }

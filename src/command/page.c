@@ -135,8 +135,9 @@ static popliner_status make_text(session *s, const popliner_certificate *certifi
     if (command.failed || pipeline.failed || constraints.failed)
         status = fail_memory(error, "the page");
     else
-        status = s->is_page_of_costs ? popliner_page_of_costs(&s->page_input, &page, text, error)
-                                     : popliner_page_text(s->analysis, &page, text, error);
+        status = s->page_input.costs != NULL
+                     ? popliner_page_of_costs(&s->page_input, &page, text, error)
+                     : popliner_page_text(s->analysis, &page, text, error);
     free(command.text);
     free(pipeline.text);
     free(constraints.text);
@@ -158,7 +159,7 @@ popliner_status write_page(session *s, const popliner_certificate *certificate,
     char *text = NULL;
     if (options_wanted(&s->options, OUTPUT_PAGE) == NULL || s->has_page)
         return POPLINER_OK;
-    if (!s->is_page_of_costs)
+    if (s->page_input.costs == NULL)
         TRY(page_request(s, NULL, error));
     TRY(make_text(s, certificate, &text, error));
     popliner_status status = POPLINER_OK;

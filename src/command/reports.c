@@ -126,7 +126,6 @@ static void tell_schedule(session *s, const reports *g) {
 
 /* ---- the split in each ---- */
 
-/* Measures a split in each report. */
 static popliner_status evaluate_all(reports *g, const popliner_request *asked,
                                     const size_t *first_units, size_t num_cuts,
                                     popliner_error *error) {
@@ -145,7 +144,6 @@ static popliner_status evaluate_all(reports *g, const popliner_request *asked,
 
 /* ---- telling ---- */
 
-/* Prints the split. */
 static popliner_status print(session *s, const reports *g, popliner_error *error) {
     popliner_together together = POPLINER_TOGETHER_INIT;
     together.names = (const char *const *)g->names;
@@ -173,7 +171,7 @@ static popliner_status print(session *s, const reports *g, popliner_error *error
 static popliner_status solve_together(session *s, reports *g, popliner_error *error) {
     request *r = &s->request;
     TRY(popliner_group_costs(g->group, &r->asked, &g->costs, error));
-    s->input = request_certificate_input(r, s, g->costs);
+    s->input = request_certificate_input(r, s, g->costs, NULL);
     TRY(answer_solve(s, error));
     TRY(answer_tell(s, g->costs, error));
     const popliner_plan *plan = s->answer->plan;

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "command/request.h"
+#include "command/session.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/session.h"
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
 #include "popliner/utilities.h"
@@ -263,7 +260,6 @@ popliner_status request_check(const options *o, popliner_error *error) {
     return status;
 }
 
-/* True if some IPU has a limit. */
 static bool has_limit(const options *o, uint64_t limit_bytes, const popliner_costs_file *file) {
     return limit_bytes < UINT64_MAX - 1 || o->lists[LIST_LIMITS].count > 0 || o->sweep != NULL ||
            (file != NULL && file->num_ipu_limits > 0);
@@ -292,7 +288,6 @@ static void fix_cuts(request *r, const options *o) {
     r->solver.min_units = r->solver.max_units = 0;
 }
 
-/* Fills the solver's options. */
 static popliner_status complete(request *r, session *s, uint64_t limit_bytes,
                                 const popliner_costs_file *file, popliner_error *error) {
     const options *o = &s->options;
@@ -339,7 +334,8 @@ popliner_pipeline request_pipeline(const request *r, size_t max_stages) {
 }
 
 popliner_certificate_input request_certificate_input(const request *r, const session *s,
-                                                     const popliner_costs *costs) {
+                                                     const popliner_costs *costs,
+                                                     const popliner_costs_file *file) {
     popliner_certificate_input input = POPLINER_CERTIFICATE_INPUT_INIT;
     input.costs = costs;
     input.options = &r->solver;
@@ -349,6 +345,11 @@ popliner_certificate_input request_certificate_input(const request *r, const ses
     input.unit_names = r->unit_names;
     input.option_names = &option_names;
     input.is_evaluation = options_fix_cuts(&s->options);
+    if (file == NULL)
+        return input;
+    input.time_unit = file->time_unit;
+    input.cycles_per_time_unit = file->cycles_per_time_unit;
+    input.cuts_per_unit = file->cuts_per_unit;
     return input;
 }
 

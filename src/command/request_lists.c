@@ -205,21 +205,21 @@ const value_kind kind_memory_by_ipu = {
     .parse = parse_by_ipu,
     .is_list = true,
     .forms =
-        (const kind_form[]){{"600K", "600,000 bytes; also KB, MB, GB: powers of 1000"},
+        (const char *[][2]){{"600K", "600,000 bytes; also KB, MB, GB: powers of 1000"},
                             {"624KiB", "638,976 bytes; also MiB, GiB: powers of 1024"},
                             {"600K,0=500K,2..3=1M", "500,000 bytes on IPU 0, 1,000,000 on 2 and 3"},
                             {"24G,12G,12G", "of IPUs 0, 1 and 2, which are all"},
                             {"400K..600K:50K", "a table, a row for each; with no step, 16 rows"},
-                            {.form = NULL}},
+                            {NULL}},
     .expected = "bytes, like 600K or 624KiB, also 0=600K or a range 400K..600K:50K"};
 const value_kind kind_reserve = {
     .parse = parse_by_ipu,
     .is_list = true,
     .expected = "bytes, like 60000 or 60K, a percentage up to 100%, like 5%, or gaps",
-    .forms = (const kind_form[]){{"60K", "60,000 bytes"},
+    .forms = (const char *[][2]){{"60K", "60,000 bytes"},
                                  {"5%", "a share of --mem-per-tile"},
                                  {"1GiB,3=2.1GiB", "2.1 GiB on IPU 3, and 1 GiB on all others"},
-                                 {.form = NULL}},
+                                 {NULL}},
     .words = (const kind_word[]){
         {"gaps", RESERVE_GAPS, "the most that the layout wasted on any tile of the profile", NULL},
         {.name = NULL}}};
@@ -230,8 +230,8 @@ const value_kind kind_speeds = {
 const value_kind kind_bandwidths = {
     .parse = parse_by_ipu,
     .is_list = true,
-    .forms = (const kind_form[]){{"64,1-2=0.5", "64 bytes a cycle, half a byte from IPU 1 to 2"},
-                                 {.form = NULL}},
+    .forms = (const char *[][2]){{"64,1-2=0.5", "64 bytes a cycle, half a byte from IPU 1 to 2"},
+                                 {NULL}},
     .words =
         (const kind_word[]){{"replicas", 0,
                              "from an IPU to its replicas (--total-ipus, --device-map replicas)",
@@ -239,7 +239,6 @@ const value_kind kind_bandwidths = {
                             {.name = NULL}},
     .expected = "bytes in a cycle, like 64 or 34.6, of one link 1-2=64, or replicas=64"};
 
-/* The name of the option of a list. */
 static const char *name_of(ipu_list list) {
     return option_table[option_place(offsetof(options, lists) + list * sizeof(by_ipu))].name;
 }
@@ -364,24 +363,20 @@ static popliner_status store(request *r, ipu_list list, const by_ipu *values,
 popliner_status request_set_list(request *r, ipu_list list, const session *s,
                                  const popliner_costs_file *file, popliner_error *error) {
     const by_ipu *asked = &s->options.lists[list];
-    by_ipu values = *asked;
+    by_ipu values = {.all = asked->all};
     bool has_memory = true;
-    popliner_status status = POPLINER_OK;
     if (list == LIST_LINKS && (asked->count > 0 || asked->all.bytes > 0) && file != NULL &&
         file->cuts_per_unit != 1)
         return fail_usage(error,
                           "--bandwidth: the traffic of this graph is in units of time, which "
                           "are among its cycles already; leave it out");
-    values.items = NULL;
-    values.count = values.end_ipu = 0;
-    for (size_t i = 0; status == POPLINER_OK && has_memory && i < asked->count; i++) {
-        status = check_used(r, s, list, &asked->items[i].link, error);
+    for (size_t i = 0; i < asked->count; i++)
+        TRY(check_used(r, s, list, &asked->items[i].link, error));
+    for (size_t i = 0; has_memory && i < asked->count; i++)
         has_memory = add_value(&values, &asked->items[i].link, NULL);
-    }
-    if (status == POPLINER_OK)
-        status = has_memory && add_others(r, list, &values, file)
-                     ? store(r, list, &values, error)
-                     : fail_memory(error, "the constraints");
+    const popliner_status status = has_memory && add_others(r, list, &values, file)
+                                       ? store(r, list, &values, error)
+                                       : fail_memory(error, "the constraints");
     free(values.items);
     return status;
 }

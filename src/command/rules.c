@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "command/option_table.h"
-#include "command/request.h"
+#include "command/session.h"
 
 enum { RULE_CUT, RULE_NO_CUT, RULE_TOGETHER, RULE_PLACE, RULE_LAYERS };
 
@@ -138,7 +138,6 @@ static popliner_status add_cut(request *r, const asked_rule *rule, size_t unit,
     return POPLINER_OK;
 }
 
-/* Whether two pairs are of the same units. */
 static bool is_same_pair(const popliner_constraint *a, const popliner_constraint *b) {
     return (a->unit == b->unit && a->second_unit == b->second_unit) ||
            (a->unit == b->second_unit && a->second_unit == b->unit);
@@ -155,7 +154,6 @@ static popliner_status add_pair(request *r, const asked_rule *rule, popliner_con
     return POPLINER_OK;
 }
 
-/* Refuses to place a unit where no stage can run. */
 static popliner_status add_place(request *r, const options *o, const asked_rule *rule, size_t unit,
                                  popliner_error *error) {
     const char *map = options_map_name(o);

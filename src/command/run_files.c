@@ -88,56 +88,45 @@ static input_kind kind_of_file(const char *path) {
 
 /* ---- what is written ---- */
 
-/* Returns the last part of a path. */
-static const char *own_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash == NULL ? path : slash + 1;
-}
-
-/* Returns the folder of a file, which the caller frees; NULL if memory is short. */
+/* Returns the folder of a file, for the caller to free; NULL if memory is short. */
 static char *folder_of(const char *path) {
-    const size_t length = (size_t)(own_name(path) - path);
-    char *folder = strdup(length == 0 ? "." : path);
-    if (folder != NULL && length > 0)
-        folder[length] = '\0';
-    return folder;
-}
-
-/* Describes the folder of a file. */
-static bool stat_folder(const char *path, struct stat *info) {
-    char *folder = folder_of(path);
-    const bool is_there = folder != NULL && stat(folder, info) == 0;
-    free(folder);
-    return is_there;
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
 }
 
 /* Returns an error number if a file cannot be written, or made in its folder. */
 static int find_fault(const char *path, bool is_there, const struct stat *info) {
-    if (is_there && S_ISDIR(info->st_mode))
-        return EISDIR;
-    char *folder = is_there ? NULL : folder_of(path);
-    const bool lacks_memory = !is_there && folder == NULL;
-    const bool may =
-        is_there ? access(path, W_OK) == 0 : !lacks_memory && access(folder, W_OK | X_OK) == 0;
-    const int fault = may ? 0 : lacks_memory ? ENOMEM : errno;
+    if (is_there)
+        return S_ISDIR(info->st_mode) ? EISDIR : access(path, W_OK) == 0 ? 0 : errno;
+    char *folder = folder_of(path);
+    const int fault = folder == NULL ? ENOMEM : access(folder, W_OK | X_OK) == 0 ? 0 : errno;
     free(folder);
     return fault;
 }
 
-/* Whether both are one regular file, or will be. */
+/* Describes the folder in which a file will be. */
+static bool stat_folder(const char *path, struct stat *info) {
+    char *folder = folder_of(path);
+    const bool is_known = folder != NULL && stat(folder, info) == 0;
+    free(folder);
+    return is_known;
+}
+
+/* Whether both are one regular file, or will be: of one name in one folder. */
 static bool is_same_file(const char *a, const char *b) {
     struct stat of_a;
     struct stat of_b;
-    const bool is_a = stat(a, &of_a) == 0;
-    const bool is_b = stat(b, &of_b) == 0;
+    const bool is_there = stat(a, &of_a) == 0;
+    const char *slash_a = strrchr(a, '/');
+    const char *slash_b = strrchr(b, '/');
     if (strcmp(a, b) == 0)
         return true;
-    if (is_a != is_b || (is_a && !S_ISREG(of_a.st_mode)))
+    if (is_there != (stat(b, &of_b) == 0) || (is_there && !S_ISREG(of_a.st_mode)))
         return false;
-    if (!is_a &&
-        (strcmp(own_name(a), own_name(b)) != 0 || !stat_folder(a, &of_a) || !stat_folder(b, &of_b)))
-        return false;
-    return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+    return (is_there ||
+            (strcmp(slash_a == NULL ? a : slash_a + 1, slash_b == NULL ? b : slash_b + 1) == 0 &&
+             stat_folder(a, &of_a) && stat_folder(b, &of_b))) &&
+           of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
 }
 
 static popliner_status check_written(const options *o, const wanted_output *w,

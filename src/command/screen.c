@@ -101,7 +101,7 @@ popliner_status screen_overview(session *s, popliner_error *error) {
     if (s->options.format != FORMAT_TEXT) {
         TRY(popliner_section_text(s->analysis, POPLINER_SECTION_SUMMARY, POPLINER_MEMORY_MODEL_FULL,
                                   NULL, s->options.format, &text, error));
-        return session_print(text, error);
+        return session_print(text, true, error);
     }
     s->options.evaluate = "whole";
     TRY(question_begin(s, error));
@@ -115,7 +115,7 @@ popliner_status screen_overview(session *s, popliner_error *error) {
     }
     TRY(popliner_screen_overview(s->analysis, s->answer, hints + num_left_out, end - num_left_out,
                                  &how, &text, error));
-    return session_print(text, error);
+    return session_print(text, true, error);
 }
 
 popliner_status screen_together(session *s, const void *of, popliner_format format, char **text,

@@ -150,7 +150,8 @@ static struct {
 void solving_begin(session *s) {
     struct sigaction action;
     s->solving_seconds = progress_seconds();
-    progress_solves(s->max_seconds);
+    /* the limit of a range is that of each solve */
+    progress_solves(s->options.sweep != NULL ? 0 : s->options.time_limit_seconds);
     if (signals.are_caught)
         return;
     memset(&action, 0, sizeof action);
@@ -246,20 +247,14 @@ popliner_status session_finish_printing(popliner_error *error) {
                 strerror(fault));
 }
 
-popliner_status session_print(char *text, popliner_error *error) {
+popliner_status session_print(char *text, bool is_ours, popliner_error *error) {
     progress_erase();
     limits_pause();
-    fputs(text, stdout);
+    if (is_ours || !isatty(STDOUT_FILENO))
+        fputs(text, stdout);
+    else
+        log_printable(text, "\n\t", stdout);
     limits_resume();
-    free(text);
-    return session_finish_printing(error);
-}
-
-popliner_status session_print_bytes(char *text, popliner_error *error) {
-    if (!isatty(STDOUT_FILENO))
-        return session_print(text, error);
-    progress_erase();
-    log_printable(text, "\n\t", stdout);
     free(text);
     return session_finish_printing(error);
 }
@@ -268,7 +263,7 @@ popliner_status session_print_bytes(char *text, popliner_error *error) {
 
 static void on_message(void *user, popliner_level level, const char *text) {
     const session *s = user;
-    log_library(&s->log, level, text);
+    log_whole(&s->log, level, "", text);
 }
 
 /* Signals are caught as long as something is solved, and no longer. */
@@ -299,7 +294,6 @@ void session_begin(session *s) {
     s->listener.message = on_message;
     s->listener.progress = on_progress;
     s->listener.step = on_step;
-    s->max_seconds = o->time_limit_seconds;
 }
 
 void session_free(session *s) {
@@ -346,7 +340,7 @@ static bool lacks_dashes(const char *name) {
 /* Adds to an error which option the file is for. */
 static void add_hint(const session *s, popliner_error *error) {
     const char *hint = "";
-    if (s->is_other)
+    if (s->options.profile == s->options.compare)
         return; /* it says itself what it is */
     if (lacks_dashes(s->options.profile) || lacks_dashes(s->options.debug))
         hint = "; options begin with --";

@@ -96,7 +96,6 @@ static void warn_without_parameters(session *s) {
                     "time.");
 }
 
-/* Whether a candidate has parameters that are trained. */
 static bool has_parameters(const popliner_replicas *replicas) {
     for (size_t i = 0; i < replicas->num_candidates; i++)
         if (replicas->candidates[i].parameter_bytes > 0)
@@ -158,7 +157,7 @@ static popliner_status begin(search *w, popliner_error *error) {
             solver.num_ipus = (size_t)o->sweep->last;
         TRY(popliner_analysis_costs(s->analysis, &asked, &w->measured, error));
     }
-    s->input = request_certificate_input(r, s, w->measured);
+    s->input = request_certificate_input(r, s, w->measured, NULL);
     if (o->total_ipus > 0)
         s->input.cycles_per_time_unit = 1;
     return POPLINER_OK;
@@ -237,7 +236,6 @@ static void tell_front(session *s, size_t num_points, const char *first, const c
                     is_stopped ? "Stopped" : "Not all is proven", num_points, first, second);
 }
 
-/* Tells why no pipeline fits. */
 static popliner_status tell_why_no_pipeline(session *s, popliner_replicas *replicas,
                                             popliner_error *error) {
     const options *o = &s->options;
@@ -346,7 +344,6 @@ static popliner_status print_range(search *w, popliner_error *error) {
                                  ? fail_memory(error, "the table")
                                  : POPLINER_OK;
     bool is_stopped = false;
-    s->max_seconds = 0; /* the limit is that of each solve */
     solving_begin(s);
     while (status == POPLINER_OK && sweep.num_values < count && !is_stopped) {
         const size_t i = sweep.num_values;
@@ -377,7 +374,6 @@ static popliner_status print_range(search *w, popliner_error *error) {
     return status;
 }
 
-/* The points of the Pareto front of two objectives. */
 static popliner_status print_front(session *s, popliner_error *error) {
     popliner_pareto *front = NULL;
     popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;

@@ -148,23 +148,12 @@ static popliner_status read_costs(session *s, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* How a certificate calls what is in a file. */
-static popliner_certificate_input input_of(const session *s, const request *r,
-                                           const popliner_costs_file *file) {
-    popliner_certificate_input input = request_certificate_input(r, s, file->costs);
-    input.time_unit = file->time_unit;
-    input.cycles_per_time_unit = file->cycles_per_time_unit;
-    input.cuts_per_unit = file->cuts_per_unit;
-    return input;
-}
-
 /* Prepares the page, or refuses it before anything is solved. */
 static popliner_status begin_page(session *s, popliner_error *error) {
     popliner_error told = {0};
     TRY(page_request(s, s->read, error));
-    s->page_input = input_of(s, &s->page_request, s->read);
+    s->page_input = request_certificate_input(&s->page_request, s, s->read->costs, s->read);
     s->page_input.is_evaluation = false;
-    s->is_page_of_costs = true;
     const popliner_status status = popliner_page_of_costs(&s->page_input, NULL, NULL, &told);
     return status == POPLINER_OK ? status : fail(error, status, "--output page: %s", told.message);
 }
@@ -179,7 +168,8 @@ static popliner_status print_overview(session *s, popliner_error *error) {
         return POPLINER_OK;
     snprintf(text, sizeof text, hint, s->file->has_kept ? " --schedule 1f1b" : "");
     char *hint_text = strdup(text);
-    return hint_text != NULL ? session_print(hint_text, error) : fail_memory(error, "the answer");
+    return hint_text != NULL ? session_print(hint_text, true, error)
+                             : fail_memory(error, "the answer");
 }
 
 /* Asks for the device that has most memory, where these differ and none was requested. */
@@ -220,7 +210,7 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
         TRY(arrange_file(s, error));
     if (o->solve) {
         s->file = s->arranged != NULL ? s->arranged : s->read;
-        s->input = input_of(s, &s->request, s->file);
+        s->input = request_certificate_input(&s->request, s, s->file->costs, s->file);
         TRY(s->is_overview ? print_overview(s, error) : question_print(s, error));
     }
     return has_page ? write_page(s, NULL, error) : POPLINER_OK; /* unless a plan has one */

@@ -92,7 +92,7 @@ struct popliner_module {
     popliner_costs *costs;
     popliner_costs *most; /* as sizes may be at most; NULL: unknown */
     popliner_pipeline pipeline;
-    popliner_need need;
+    popliner_request asked;  /* of the pipeline, with the options of the request */
     pl_told_profile *told;   /* NULL: the costs are of no profile */
     uint64_t *cycles;        /* of all stages; NULL: unknown */
     uint8_t *counted;        /* [num_units]; NULL: all units are */
@@ -185,7 +185,7 @@ static const setting of_tables[] = {
     ONE("places", num_places),
     ONE("micro_batches", input.copies.num_micro_batches),
     ONE("cycles_per_time_unit", input.cycles_per_time_unit),
-    ONE("need", need),
+    ONE("need", asked.need),
     ONE("effects", pipeline.effects),
     ONE("accumulators", pipeline.accumulators),
     NAME("schedule", input.schedule, pl_schedule_name),
@@ -320,29 +320,26 @@ static void forget(popliner_module *m) {
     m->certificate = NULL;
 }
 
-/* Takes a list of the name of an answer and its request, and returns the name. */
-static const char *take_request(popliner_module *m, char *json) {
+/* Takes a list of the name of an answer and its request. */
+static popliner_status take_request(popliner_module *m, char *json, const char **what) {
     forget(m);
     m->request = json;
     const pl_json_token *tokens = pl_json_tokens_read(&m->lists, json);
-    popliner_status status =
-        tokens == NULL ? pl_fail_memory(&m->error, "the request") : POPLINER_OK;
-    if (status == POPLINER_OK && tokens[1].kind != '"')
-        status = refuse(m, "answer", "a text");
-    if (status == POPLINER_OK && tokens[2].kind != '{')
-        status = refuse(m, "request", "an object");
-    if (status == POPLINER_OK)
-        for (const pl_json_token *own = NULL; (own = pl_json_token_next(&tokens[2], own)) != NULL;)
-            if (status == POPLINER_OK)
-                status = SET(m, of_requests, own);
-    if (status == POPLINER_OK && m->options.num_objectives > POPLINER_NUM_OBJECTIVES)
-        status = refuse(m, "objectives", "each once");
-    if (status != POPLINER_OK)
-        return NULL;
+    if (tokens == NULL)
+        return pl_fail_memory(&m->error, "the request");
+    if (tokens[1].kind != '"')
+        return refuse(m, "answer", "a text");
+    if (tokens[2].kind != '{')
+        return refuse(m, "request", "an object");
+    for (const pl_json_token *own = NULL; (own = pl_json_token_next(&tokens[2], own)) != NULL;)
+        PL_TRY(SET(m, of_requests, own));
+    if (m->options.num_objectives > POPLINER_NUM_OBJECTIVES)
+        return refuse(m, "objectives", "each once");
     for (size_t i = 0; i < m->options.num_objectives; i++) /* where more have room */
         m->objectives[i] = m->options.objectives[i];
     m->options.objectives = m->objectives;
-    return tokens[1].text;
+    *what = tokens[1].text;
+    return POPLINER_OK;
 }
 
 /* ---- the table ---- */
@@ -365,6 +362,8 @@ popliner_module *popliner_module_new(void) {
         return NULL;
     m->names = (popliner_option_names)POPLINER_OPTION_NAMES_INIT;
     m->input = (popliner_certificate_input)POPLINER_CERTIFICATE_INPUT_INIT;
+    m->asked = (popliner_request)POPLINER_REQUEST_INIT;
+    m->asked.solver = &m->options;
     m->num_places = 1;
     forget(m);
     return m;
@@ -585,18 +584,16 @@ static popliner_status price(popliner_module *m, popliner_need need, size_t num_
                              popliner_costs **costs, popliner_error *error) {
     popliner_pipeline longest = m->pipeline;
     longest.max_stages = num_stages;
-    popliner_status status =
-        pl_stage_details_costs(&m->told->details, &m->told->chain, &longest, need, costs, error);
-    if (status == POPLINER_OK && m->cycles != NULL)
-        status = pl_costs_add_cycles(*costs, error);
-    if (status == POPLINER_OK && m->cycles != NULL)
+    PL_TRY(
+        pl_stage_details_costs(&m->told->details, &m->told->chain, &longest, need, costs, error));
+    if (m->cycles != NULL) {
+        PL_TRY(pl_costs_add_cycles(*costs, error));
         memcpy((*costs)->cycles.listed, m->cycles,
                pl_triangle_size(m->num_units) * sizeof *m->cycles);
-    if (status == POPLINER_OK && !pl_costs_set_counted_units(*costs, m->counted))
-        status = pl_fail_memory(error, "the marks of the units");
-    if (status == POPLINER_OK)
-        status = popliner_costs_set_pipeline(*costs, &m->pipeline, error);
-    return status;
+    }
+    if (!pl_costs_set_counted_units(*costs, m->counted))
+        return pl_fail_memory(error, "the marks of the units");
+    return popliner_costs_set_pipeline(*costs, &m->pipeline, error);
 }
 
 static void take_profile(popliner_module *m, const pl_json_token *table) {
@@ -604,7 +601,7 @@ static void take_profile(popliner_module *m, const pl_json_token *table) {
     if (m->told == NULL)
         refuse(m, "stages", "those of a page");
     else
-        price(m, m->need, m->num_places, &m->costs, &m->error);
+        price(m, m->asked.need, m->num_places, &m->costs, &m->error);
 }
 
 const char *popliner_module_fill(popliner_module *m, char *json) {
@@ -618,11 +615,12 @@ const char *popliner_module_fill(popliner_module *m, char *json) {
         name_units(m, pl_json_token_member(table, "names"));
     if (is_well(m))
         set_members(m, table);
-    m->pipeline.schedule = m->input.schedule;
-    m->pipeline.recompute = m->input.recompute;
+    m->pipeline.schedule = m->asked.schedule = m->input.schedule;
+    m->pipeline.recompute = m->asked.recompute = m->input.recompute;
     m->pipeline.max_stages = 1;
     m->pipeline.copies = m->input.copies;
     m->pipeline = pl_pipeline_of_any_split(&m->pipeline);
+    m->asked.copies = m->pipeline.copies;
     if (is_well(m))
         m->cycles = column(m, table, "cycles", pl_triangle_size(m->num_units));
     if (is_well(m) && pl_json_token_member(table, "stages") != NULL)
@@ -655,17 +653,11 @@ static popliner_certificate_input input_of(popliner_module *m, popliner_plan *pl
     return input;
 }
 
-/* A question that the stages of a profile answer. */
-typedef struct told_question {
-    const popliner_solver_options *options;
-    const popliner_costs *costs;
-    popliner_need need;
-    bool is_evaluation;
-} told_question;
-
 /* Makes the certificate of a plan by the stages of a profile, as the analysis does. */
-static popliner_status certify_told(popliner_module *m, const told_question *q, popliner_plan *plan,
-                                    popliner_certificate **certificate, popliner_error *error) {
+static popliner_status certify_told(popliner_module *m, const popliner_request *asked,
+                                    const popliner_costs *costs, bool is_evaluation,
+                                    popliner_plan *plan, popliner_certificate **certificate,
+                                    popliner_error *error) {
     pl_told_profile *told = m->told;
     popliner_solver_options options;
     popliner_listener listener;
@@ -674,42 +666,36 @@ static popliner_status certify_told(popliner_module *m, const told_question *q, 
     pl_certificate_input input = {
         .options = &options,
         .pipeline = m->pipeline,
-        .need = q->need,
+        .need = asked->need,
         .num_units = m->num_units,
         .unit_names = (const char *const *)m->unit_names,
         .time_unit = "cycles",
         .cycles_per_time_unit = 1,
         .cuts_per_unit = 1,
-        .has_cycles = popliner_costs_has_cycles(q->costs),
-        .costs = q->is_evaluation ? q->costs : NULL,
+        .has_cycles = popliner_costs_has_cycles(costs),
+        .costs = is_evaluation ? costs : NULL,
         .profile = &told->profile,
         .operations = &told->operations,
         .chain = &told->chain,
         .lacks_schedule = told->details.key.is_training && !has_schedule,
     };
     input.stages_of_ways[m->pipeline.recompute] = &told->details;
-    popliner_status status = pl_option_names_take(&m->names, &input.option_names, error);
-    if (status == POPLINER_OK)
-        status = pl_solver_options_take(q->options, q->costs, &options, &listener, error);
-    return status == POPLINER_OK
-               ? pl_certificate_create(&input, q->is_evaluation, plan, NULL, certificate, error)
-               : status;
+    PL_TRY(pl_option_names_take(&m->names, &input.option_names, error));
+    PL_TRY(pl_solver_options_take(asked->solver, costs, &options, &listener, error));
+    return pl_certificate_create(&input, is_evaluation, plan, NULL, certificate, error);
 }
 
-/* Writes the certificate of a plan, which it takes over. */
+/* Makes the certificate of a plan, which it takes over. */
 static popliner_status certify(popliner_module *m, bool is_evaluation, popliner_plan *plan) {
     popliner_certificate_input input = input_of(m, plan);
     input.is_evaluation = is_evaluation;
-    const told_question q = {&m->options, m->costs, m->need, is_evaluation};
-    popliner_status status = m->told != NULL
-                                 ? certify_told(m, &q, plan, &m->certificate, &m->error)
-                                 : popliner_certificate_create(&input, &m->certificate, &m->error);
+    popliner_status status =
+        m->told != NULL
+            ? certify_told(m, &m->asked, m->costs, is_evaluation, plan, &m->certificate, &m->error)
+            : popliner_certificate_create(&input, &m->certificate, &m->error);
     if (m->told != NULL || status != POPLINER_OK)
         popliner_plan_free(plan);
-    return status == POPLINER_OK
-               ? popliner_certificate_text(m->certificate, POPLINER_CERTIFICATE_JSON, &m->answer,
-                                           &m->error)
-               : status;
+    return status;
 }
 
 static popliner_status answer_plan(popliner_module *m) {
@@ -717,8 +703,8 @@ static popliner_status answer_plan(popliner_module *m) {
     if (m->options.num_mapped_stages == 0)
         m->options.num_objectives =
             popliner_objectives_complete(m->objectives, m->options.num_objectives, m->costs);
-    popliner_status status = popliner_solve(m->costs, &m->options, &plan, &m->error);
-    return status == POPLINER_OK ? certify(m, false, plan) : status;
+    PL_TRY(popliner_solve(m->costs, &m->options, &plan, &m->error));
+    return certify(m, false, plan);
 }
 
 /* ---- a split that is given ---- */
@@ -770,16 +756,14 @@ static popliner_status solve_split(popliner_module *m, popliner_plan **plan) {
 
 static popliner_status answer_evaluation(popliner_module *m) {
     popliner_plan *plan = NULL;
-    popliner_status status = check_cuts(m);
+    PL_TRY(check_cuts(m));
     m->options.min_units = m->options.max_units = 0;
-    if (status == POPLINER_OK && m->options.num_mapped_stages > 0 &&
-        m->options.num_mapped_stages != m->num_cuts + 1)
-        status = pl_fail(&m->error, POPLINER_ERROR_USAGE,
-                         "the split has %zu stages, but the device map has %zu", m->num_cuts + 1,
-                         m->options.num_mapped_stages);
-    if (status == POPLINER_OK)
-        status = m->told != NULL ? place_stages(m, &plan) : solve_split(m, &plan);
-    return status == POPLINER_OK ? certify(m, true, plan) : status;
+    if (m->options.num_mapped_stages > 0 && m->options.num_mapped_stages != m->num_cuts + 1)
+        return pl_fail(&m->error, POPLINER_ERROR_USAGE,
+                       "the split has %zu stages, but the device map has %zu", m->num_cuts + 1,
+                       m->options.num_mapped_stages);
+    PL_TRY(m->told != NULL ? place_stages(m, &plan) : solve_split(m, &plan));
+    return certify(m, true, plan);
 }
 
 /* Whether the stages of a split keep a constraint. */
@@ -852,7 +836,6 @@ popliner_status popliner_analysis_evaluate_plan(popliner_analysis *analysis,
                                                 popliner_certificate **certificate,
                                                 popliner_error *error) {
     popliner_module *m = (popliner_module *)(void *)analysis;
-    const told_question q = {request->solver, m->costs, request->need, true};
     popliner_plan own = {.num_stages = plan->num_stages, .num_ipus = plan->num_ipus};
     own.stages = calloc(plan->num_stages, sizeof *own.stages);
     if (own.stages == NULL)
@@ -861,7 +844,7 @@ popliner_status popliner_analysis_evaluate_plan(popliner_analysis *analysis,
         own.stages[i] = (popliner_plan_stage){.first_unit = plan->stages[i].first_unit,
                                               .last_unit = plan->stages[i].last_unit,
                                               .ipu = plan->stages[i].ipu};
-    popliner_status status = certify_told(m, &q, &own, certificate, error);
+    popliner_status status = certify_told(m, request, m->costs, true, &own, certificate, error);
     pl_plan_clear(&own);
     return status;
 }
@@ -878,33 +861,19 @@ popliner_status popliner_analysis_solve(popliner_analysis *analysis,
     popliner_status status = price(m, request->need, request->solver->num_ipus, &costs, error);
     if (status == POPLINER_OK)
         status = popliner_solve(costs, request->solver, &plan, error);
-    const told_question q = {request->solver, costs, request->need, false};
     if (status == POPLINER_OK)
-        status = certify_told(m, &q, plan, certificate, error);
+        status = certify_told(m, request, costs, false, plan, certificate, error);
     popliner_plan_free(plan);
     popliner_costs_free(costs);
     return status;
 }
 
-/* Writes the best plan with what would help. */
+/* Finds what would help the best plan. */
 static popliner_status answer_hints(popliner_module *m) {
-    popliner_request request = POPLINER_REQUEST_INIT;
-    popliner_status status = answer_plan(m);
-    request.schedule = m->pipeline.schedule;
-    request.recompute = m->pipeline.recompute;
-    request.copies = m->pipeline.copies;
-    request.need = m->need;
-    request.solver = &m->options;
-    if (status == POPLINER_OK)
-        status = pl_hints_find((pl_certificate *)m->certificate,
-                               m->told != NULL ? (popliner_analysis *)(void *)m : NULL,
-                               m->told != NULL, &request, m->costs, NULL, NULL, &m->error);
-    free(m->answer);
-    m->answer = NULL;
-    return status == POPLINER_OK
-               ? popliner_certificate_text(m->certificate, POPLINER_CERTIFICATE_JSON, &m->answer,
-                                           &m->error)
-               : status;
+    PL_TRY(answer_plan(m));
+    return pl_hints_find((pl_certificate *)m->certificate,
+                         m->told != NULL ? (popliner_analysis *)(void *)m : NULL, m->told != NULL,
+                         &m->asked, m->costs, NULL, NULL, &m->error);
 }
 
 /* Writes what each unit needs as the last stage, alone; 0 where it may not be. */
@@ -941,21 +910,23 @@ static popliner_status answer_passes(popliner_module *m) {
     }
     pl_text_add(&text, "]");
     pl_arrays_free(&arrays);
-    free(m->answer);
-    m->answer = NULL;
     return pl_text_finish(&text, status, &m->answer, &m->error);
+}
+
+static popliner_status write_splits(popliner_module *m, const popliner_sweep *sweep,
+                                    const popliner_pareto *front) {
+    const popliner_certificate_input input = input_of(m, NULL);
+    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
+    table.sweep = sweep;
+    table.pareto = front;
+    return popliner_report_splits(&table, &input, POPLINER_FORMAT_JSON, &m->answer, &m->error);
 }
 
 /* Writes all best compromises of the first two objectives. */
 static popliner_status answer_front(popliner_module *m) {
-    const popliner_certificate_input input = input_of(m, NULL);
     popliner_pareto *front = NULL;
-    popliner_status status = popliner_pareto_solve(m->costs, &m->options, &front, &m->error);
-    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
-    table.pareto = front;
-    if (status == POPLINER_OK)
-        status =
-            popliner_report_splits(&table, &input, POPLINER_FORMAT_JSON, &m->answer, &m->error);
+    PL_TRY(popliner_pareto_solve(m->costs, &m->options, &front, &m->error));
+    const popliner_status status = write_splits(m, NULL, front);
     popliner_pareto_free(front);
     return status;
 }
@@ -966,7 +937,6 @@ static popliner_status answer_sweep(popliner_module *m) {
     if (most > (size_t)POPLINER_MAX_IPU + 1)
         return pl_fail(&m->error, POPLINER_ERROR_USAGE, "num_ipus: %zu; expected at most %d", most,
                        POPLINER_MAX_IPU + 1);
-    const popliner_certificate_input input = input_of(m, NULL);
     popliner_sweep sweep = POPLINER_SWEEP_INIT;
     popliner_plan **plans = pl_new_array(most, sizeof *plans);
     uint64_t *values = pl_new_array(most, sizeof *values);
@@ -983,11 +953,8 @@ static popliner_status answer_sweep(popliner_module *m) {
     sweep.values = values;
     sweep.plans = (const popliner_plan *const *)plans;
     sweep.num_values = most;
-    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
-    table.sweep = &sweep;
     if (status == POPLINER_OK)
-        status =
-            popliner_report_splits(&table, &input, POPLINER_FORMAT_JSON, &m->answer, &m->error);
+        status = write_splits(m, &sweep, NULL);
     for (size_t i = 0; plans != NULL && i < most; i++)
         popliner_plan_free(plans[i]);
     free(plans);
@@ -998,22 +965,25 @@ static popliner_status answer_sweep(popliner_module *m) {
 const char *popliner_module_answer(popliner_module *m, char *json) {
     static const struct {
         const char *what;
-        popliner_status (*write)(popliner_module *m);
+        popliner_status (*make)(popliner_module *m); /* a text, or a certificate */
     } answers[] = {
         {"plan", answer_plan},     {"evaluate", answer_evaluation}, {"broken", answer_broken},
         {"alone", answer_alone},   {"front", answer_front},         {"sweep", answer_sweep},
         {"passes", answer_passes}, {"hints", answer_hints},
     };
-    const char *what = take_request(m, json);
+    const char *what = NULL;
     size_t i = 0;
-    if (what == NULL)
+    if (take_request(m, json, &what) != POPLINER_OK)
         return NULL;
     while (i < sizeof answers / sizeof *answers && strcmp(answers[i].what, what) != 0)
         i++;
     popliner_status status =
         i < sizeof answers / sizeof *answers
-            ? answers[i].write(m)
+            ? answers[i].make(m)
             : pl_fail(&m->error, POPLINER_ERROR_USAGE, "there is no answer %s", what);
+    if (status == POPLINER_OK && m->answer == NULL)
+        status = popliner_certificate_text(m->certificate, POPLINER_CERTIFICATE_JSON, &m->answer,
+                                           &m->error);
     return status == POPLINER_OK ? m->answer : NULL;
 }
 
