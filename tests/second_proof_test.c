@@ -38,19 +38,19 @@ popliner_status __wrap_pl_glpk_solve(const pl_mip *program, const pl_glpk_limits
     return __real_pl_glpk_solve(program, limits, values, objective, outcome, error);
 }
 
-popliner_status __real_pl_straight_find(const pl_problem *problem, const pl_filter *filter,
+popliner_status __real_pl_straight_find(const pl_problem *problem, const pl_limits *limits,
                                         pl_goal goal, const pl_stop *stop, pl_split *split,
                                         bool *is_stopped, popliner_error *error);
-popliner_status __wrap_pl_straight_find(const pl_problem *problem, const pl_filter *filter,
+popliner_status __wrap_pl_straight_find(const pl_problem *problem, const pl_limits *limits,
                                         pl_goal goal, const pl_stop *stop, pl_split *split,
                                         bool *is_stopped, popliner_error *error);
 
-popliner_status __wrap_pl_straight_find(const pl_problem *problem, const pl_filter *filter,
+popliner_status __wrap_pl_straight_find(const pl_problem *problem, const pl_limits *limits,
                                         pl_goal goal, const pl_stop *stop, pl_split *split,
                                         bool *is_stopped, popliner_error *error) {
     is_of_next_cut = goal == PL_GOAL_EARLIEST_CUTS;
     popliner_status status =
-        __real_pl_straight_find(problem, filter, goal, stop, split, is_stopped, error);
+        __real_pl_straight_find(problem, limits, goal, stop, split, is_stopped, error);
     is_of_next_cut = false;
     return status;
 }

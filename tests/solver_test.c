@@ -240,8 +240,9 @@ static pl_problem mapped_problem(const popliner_costs *costs, popliner_solver_op
 static void find_by_programs(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
                              pl_split *split) {
     bool is_stopped = true;
-    assert_int_equal(pl_straight_find(problem, filter, goal, &never, split, &is_stopped, NULL),
-                     POPLINER_OK);
+    assert_int_equal(
+        pl_straight_find(problem, &filter->limits, goal, &never, split, &is_stopped, NULL),
+        POPLINER_OK);
     assert_false(is_stopped);
 }
 

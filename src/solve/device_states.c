@@ -38,12 +38,12 @@ void pl_device_states_add(pl_device_states *states, size_t first_unit, size_t en
         *best = (pl_state_rest){sum, (uint32_t)end_unit, (uint32_t)later};
 }
 
-/* Reads the split of a state, and its values. */
+/* Reads the split of a state; returns its values in *values. */
 static popliner_status read_split(pl_device_states *s, size_t state, pl_split *split,
-                                  popliner_error *error) {
+                                  pl_objective_values *values, popliner_error *error) {
     s->num_stages = 0;
-    s->values = (pl_objective_values)PL_OBJECTIVE_VALUES_INIT;
-    s->values.cut_bytes = rest_of(s, 0, state)->cut_bytes;
+    *values = (pl_objective_values)PL_OBJECTIVE_VALUES_INIT;
+    values->cut_bytes = rest_of(s, 0, state)->cut_bytes;
     const size_t num_ipus = s->num_ipus[state];
     for (size_t first = 0; first < s->problem.num_units;) {
         const pl_state_rest *own = rest_of(s, first, state);
@@ -51,28 +51,29 @@ static popliner_status read_split(pl_device_states *s, size_t state, pl_split *s
         if (!pl_split_append(split, first))
             return pl_fail_memory(error, "the stages");
         *stage = (popliner_plan_stage){.first_unit = first, .last_unit = own->end - 1};
-        pl_objective_values_add(&s->values, s->complete(s->user, state, own->later, stage));
+        pl_objective_values_add(values, s->complete(s->user, state, own->later, stage));
         state = own->later;
         first = own->end;
     }
-    s->values.num_ipus = num_ipus;
+    values->num_ipus = num_ipus;
     return POPLINER_OK;
 }
 
-popliner_status pl_device_states_find(pl_device_states *states, const pl_filter *filter,
-                                      pl_goal goal, const pl_stop *stop, pl_split *split,
-                                      bool *is_stopped, popliner_error *error) {
-    pl_device_states *s = states;
+/* Finds the split with the fewest cut bytes, for that goal, else one on the fewest devices, and its
+ * stages. A pl_oracle. */
+static popliner_status find(pl_search *search, const pl_limits *limits, pl_goal goal,
+                            pl_split *split, popliner_error *error) {
+    pl_device_states *s = search->oracle_user;
     const size_t n = s->problem.num_units;
-    const pl_limits *limits = &filter->limits;
+    const pl_filter filter = {.limits = *limits, .max_spread = UINT64_MAX};
     size_t best = 0;
     popliner_status status = s->prepare(s->user, limits, error);
     for (size_t i = 0; i < (n + 1) * s->num_states; ++i)
         s->rests[i].cut_bytes = UINT64_MAX;
     rest_of(s, n, 0)->cut_bytes = 0;
     for (size_t unit = n; status == POPLINER_OK && unit-- > 0;) {
-        *is_stopped = *is_stopped || pl_stop_is_wanted(stop);
-        if (*is_stopped)
+        search->is_stopped = search->is_stopped || pl_stop_is_wanted(search->stop);
+        if (search->is_stopped)
             return POPLINER_OK;
         s->add_stages(s->user, limits, unit);
     }
@@ -87,8 +88,8 @@ popliner_status pl_device_states_find(pl_device_states *states, const pl_filter 
             best = state;
     }
     if (status == POPLINER_OK && best > 0)
-        status = read_split(s, best, split, error);
-    return status != POPLINER_OK || best == 0 || pl_filter_admits(filter, &s->values)
+        status = read_split(s, best, split, &search->found, error);
+    return status != POPLINER_OK || best == 0 || pl_filter_admits(&filter, &search->found)
                ? status
                : pl_fail(error, POPLINER_ERROR_INTERNAL,
                          "a split over the states of devices is above its limits; please report "
@@ -99,11 +100,14 @@ popliner_status pl_device_states_optimise(pl_device_states *states, const pl_sto
                                           const popliner_objective *objectives,
                                           size_t num_objectives, popliner_plan *plan,
                                           popliner_error *error) {
-    pl_device_states *s = states;
-    const pl_filter limits = pl_filter_of_limits(&s->problem);
-    pl_search search = {.problem = &s->problem, .stop = stop, .filter = limits, .states = s};
+    const pl_filter limits = pl_filter_of_limits(&states->problem);
+    pl_search search = {.problem = &states->problem,
+                        .stop = stop,
+                        .filter = limits,
+                        .oracle = find,
+                        .oracle_user = states};
     pl_split split = {0};
-    s->num_stages = 0;
+    states->num_stages = 0;
     popliner_status status = pl_search_find(&search, &limits, PL_GOAL_ANY, &search.split, error);
     if (status == POPLINER_OK && search.split.num_stages > 0)
         status = pl_search_optimise(&search, objectives, num_objectives, plan, error);
@@ -114,15 +118,11 @@ popliner_status pl_device_states_optimise(pl_device_states *states, const pl_sto
     plan->proof = search.is_stopped ? POPLINER_PROOF_NONE : POPLINER_PROOF_DYNAMIC_PROGRAM;
     if (status == POPLINER_OK && search.split.num_stages > 0) {
         const pl_stop never = {INFINITY, NULL, NULL, NULL}; /* a split is known */
-        bool is_stopped = false;
-        status = pl_device_states_find(s, &search.filter, PL_GOAL_ANY, &never, &split, &is_stopped,
-                                       error);
+        search.stop = &never;
+        search.is_stopped = false;
+        status = find(&search, &search.filter.limits, PL_GOAL_ANY, &split, error);
+        pl_plan_total(plan, &search.found, false);
     }
-    plan->num_ipus = (size_t)s->values.num_ipus;
-    plan->peak_bytes = s->values.peak_bytes;
-    plan->cycles = s->values.cycles;
-    plan->cut_bytes = s->values.cut_bytes;
-    plan->spread = s->num_stages > 0 ? pl_objective_values_spread(&s->values, false) : 0;
     pl_split_clear(&split);
     pl_search_free(&search);
     return status;

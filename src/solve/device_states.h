@@ -5,7 +5,7 @@
 #ifndef PL_SOLVE_DEVICE_STATES_H
 #define PL_SOLVE_DEVICE_STATES_H
 
-#include "solve/plan.h"
+#include "solve/search.h"
 
 /* The stages from a unit on with the fewest cut bytes, in a state. */
 typedef struct pl_state_rest {
@@ -31,8 +31,7 @@ typedef struct pl_device_states {
     pl_state_rest *rests;        /* [num_states][units + 1] */
     popliner_plan_stage *stages; /* [units] of the last split */
     size_t num_stages;
-    pl_objective_values values; /* of the last split */
-    pl_arrays arrays;           /* own the arrays, also those of the caller */
+    pl_arrays arrays; /* own the arrays, also those of the caller */
 } pl_device_states;
 
 /* Makes the tables of the states. Errors: MEMORY. */
@@ -49,17 +48,9 @@ static inline bool pl_device_states_have(const pl_device_states *states, size_t 
 void pl_device_states_add(pl_device_states *states, size_t first_unit, size_t end_unit,
                           size_t later, size_t state);
 
-/* Finds the split with the fewest cut bytes, for that goal, else one on the fewest devices, within
- * the filter, which limits no spread. Fills `stages` and `values`. *split must be empty, and stays
- * empty if there is none, or if the search was stopped, which *is_stopped tells. Errors: MEMORY,
- * INTERNAL. O(units) calls of add_stages. */
-popliner_status pl_device_states_find(pl_device_states *states, const pl_filter *filter,
-                                      pl_goal goal, const pl_stop *stop, pl_split *split,
-                                      bool *is_stopped, popliner_error *error);
-
-/* Minimises the objectives, then finds a split on the fewest devices: the plan gets values, proof,
+/* Minimises the objectives, then finds a split on the fewest devices: `stages` and the plan, which gets values, proof,
  * status, and, if there is a split, its totals; not its stages. num_stages is 0 if there is none.
- * Errors: those of pl_device_states_find. */
+ * Errors: MEMORY, INTERNAL. O(units) calls of add_stages for each split that is looked for. */
 popliner_status pl_device_states_optimise(pl_device_states *states, const pl_stop *stop,
                                           const popliner_objective *objectives,
                                           size_t num_objectives, popliner_plan *plan,

@@ -12,7 +12,7 @@
 #include "costs/costs.h"
 #include "solve/ipus.h"
 
-enum { STEPS_TO_ASK = 1 << 14 };
+enum { STEPS_TO_ASK = 1 << 14, MOST_BYTES = 1 << 29 };
 
 /* The down-sets that were reached, by their number. */
 typedef struct down_sets {
@@ -29,15 +29,20 @@ typedef struct down_sets {
 
 typedef struct down_set_search {
     const pl_graph_rules *rules;
+    const pl_limits *limits;
     const pl_unit_graph *units;
-    pl_graph_goal goal;
+    pl_goal goal;
+    bool by_cycles;
+    bool is_sum; /* values are sums of cuts, not maxima */
     pl_graph_budget *budget;
     size_t num_units;
+    size_t max_stages;
     bool is_alike; /* what a stage may be does not depend on its place */
     down_sets sets;
     uint32_t *first; /* [units + 1] the first set of so many units */
 
     /* for each place: the most cycles and bytes of a stage there, and of all from there on */
+    uint64_t *speed; /* millionths */
     uint64_t *most_cycles;
     uint64_t *most_bytes;
     uint64_t *rest_cycles; /* [max_stages + 1] */
@@ -193,7 +198,7 @@ static void begin_at(down_set_search *w, uint32_t set) {
 /* True if a cut after so many stages may have the set that is walked through before it. */
 static bool may_cut(const down_set_search *w, size_t num_stages) {
     const pl_graph_rules *r = w->rules;
-    for (size_t i = 0; i < r->num_pairs; ++i)
+    for (size_t i = 0; i < r->problem->options->num_pairs; ++i)
         if (has(w->bits, r->pairs[i].unit) != has(w->bits, r->pairs[i].second_unit))
             return false;
     for (size_t unit = 0; r->place_of_unit != NULL && unit < w->num_units; ++unit)
@@ -206,18 +211,13 @@ static bool may_cut(const down_set_search *w, size_t num_stages) {
 /* Returns the value of the partition with the stage that is walked through at `place`; UINT64_MAX
  * if it is not allowed there. */
 static uint64_t value_at(const down_set_search *w, size_t place, uint64_t load) {
-    const pl_graph_rules *r = w->rules;
     const uint64_t so_far = w->sets.best[w->from * w->sets.width + place];
     if (so_far == UINT64_MAX || load > w->most_cycles[place] || w->bytes > w->most_bytes[place])
         return UINT64_MAX;
-    if (w->goal == PL_GRAPH_CYCLES || w->goal == PL_GRAPH_BYTES) {
-        const uint64_t own = w->goal == PL_GRAPH_BYTES
-                                 ? w->bytes
-                                 : pl_speed_cycles(r->places[place].speed_millionths, load);
-        return own > so_far ? own : so_far;
-    }
+    if (!w->is_sum)
+        return pl_larger(w->by_cycles ? pl_speed_cycles(w->speed[place], load) : w->bytes, so_far);
     const uint64_t sum = pl_add_cut_bytes(so_far, w->cut);
-    return sum <= r->most.of[PL_GRAPH_TRAFFIC] ? sum : UINT64_MAX;
+    return sum <= w->limits->max_cut_bytes ? sum : UINT64_MAX;
 }
 
 /* Ends the stage here, where that is allowed. False if the budget is over. */
@@ -231,12 +231,12 @@ static bool end_stage(down_set_search *w) {
         w->total_cycles - s->cycles[w->from] - w->cycles + (r->traffic_takes_cycles ? w->cut : 0);
     const uint64_t rest_bytes = w->total_bytes - s->bytes[w->from] - w->bytes;
     uint32_t set = PL_NONE;
-    if (w->depth < r->min_units)
+    if (w->depth < r->problem->options->min_units)
         return true;
     for (size_t place = w->least_stages; place <= w->most_stages; ++place) {
         if (rest_cycles > w->rest_cycles[place + 1] || rest_bytes > w->rest_bytes[place + 1])
             return true; /* the more so with more stages */
-        if (is_whole ? place + 1 < r->min_stages : place + 1 == r->max_stages)
+        if (is_whole ? place + 1 < r->problem->min_stages : place + 1 == w->max_stages)
             continue;
         const uint64_t value = value_at(w, place, load);
         if (value == UINT64_MAX || !may_cut(w, place + 1))
@@ -256,10 +256,11 @@ static bool end_stage(down_set_search *w) {
 
 /* True if no longer stage is allowed. */
 static bool is_too_large(const down_set_search *w) {
+    const size_t max_units = w->rules->problem->options->max_units;
     const uint64_t load = w->cycles + (w->rules->traffic_takes_cycles ? w->received : 0);
     for (size_t place = w->least_stages; place <= w->most_stages; ++place)
         if (load <= w->most_cycles[place] && w->bytes <= w->most_bytes[place])
-            return w->depth > w->rules->max_units;
+            return max_units > 0 && w->depth > max_units;
     return true;
 }
 
@@ -301,7 +302,7 @@ static bool find_stages(down_set_search *w, uint32_t set) {
     uint64_t *best = w->sets.best + set * w->sets.width;
     uint64_t least = UINT64_MAX;
     w->least_stages = SIZE_MAX;
-    for (size_t stages = 0; stages < w->rules->max_stages; ++stages) {
+    for (size_t stages = 0; stages < w->max_stages; ++stages) {
         if (w->is_alike && best[stages] >= least)
             best[stages] = UINT64_MAX;
         if (best[stages] == UINT64_MAX)
@@ -331,11 +332,12 @@ static bool go_through(down_set_search *w) {
 static bool allocate(down_set_search *w) {
     pl_arrays *arrays = &w->arrays;
     const size_t n = w->num_units;
-    const size_t stages = w->rules->max_stages;
+    const size_t stages = w->max_stages;
     const size_t nets = w->units->num_nets;
     w->sets.words = n / 64 + 1;
     w->sets.width = stages + 1;
     w->first = pl_arrays_new(arrays, n + 1, sizeof *w->first);
+    w->speed = pl_arrays_new(arrays, stages, sizeof *w->speed);
     w->most_cycles = pl_arrays_new(arrays, stages, sizeof *w->most_cycles);
     w->most_bytes = pl_arrays_new(arrays, stages, sizeof *w->most_bytes);
     w->rest_cycles = pl_arrays_new(arrays, stages + 1, sizeof *w->rest_cycles);
@@ -350,21 +352,22 @@ static bool allocate(down_set_search *w) {
     w->net_before = pl_arrays_new(arrays, nets, sizeof *w->net_before);
     w->net_inside = pl_arrays_new(arrays, nets, sizeof *w->net_inside);
     w->sets.keys = (pl_keys){.arrays = arrays, .key_size = w->sets.words * sizeof(uint64_t)};
-    w->sets.most = pl_fewer(w->budget->max_bytes / bytes_of_set(&w->sets), PL_NONE - 1);
+    w->sets.most = pl_fewer(MOST_BYTES / bytes_of_set(&w->sets), PL_NONE - 1);
     return !arrays->failed;
 }
 
 static void prepare_search(down_set_search *w) {
     const pl_unit_graph *u = w->units;
-    const pl_graph_rules *r = w->rules;
+    const pl_problem *p = w->rules->problem;
     memset(w->first, 0xff, (w->num_units + 1) * sizeof *w->first);
-    w->is_alike = r->min_stages <= 1 && r->place_of_unit == NULL;
-    for (size_t place = r->max_stages; place-- > 0;) {
-        const pl_graph_place *own = &r->places[place];
-        w->is_alike = w->is_alike && own->limit_bytes == r->places[0].limit_bytes &&
-                      own->speed_millionths == r->places[0].speed_millionths;
-        w->most_cycles[place] = pl_speed_most(own->speed_millionths, r->most.of[PL_GRAPH_CYCLES]);
-        w->most_bytes[place] = pl_smaller(own->limit_bytes, r->most.of[PL_GRAPH_BYTES]);
+    w->is_alike = p->min_stages <= 1 && w->rules->place_of_unit == NULL;
+    for (size_t place = w->max_stages; place-- > 0;) {
+        const size_t ipu = pl_problem_ipu(p, place);
+        w->speed[place] = pl_speed_of(p->options, ipu);
+        w->most_cycles[place] = pl_speed_most(w->speed[place], w->limits->max_cycles);
+        w->most_bytes[place] = pl_limits_peak(p, w->limits, ipu);
+        w->is_alike = w->is_alike && w->most_bytes[place] == w->most_bytes[w->max_stages - 1] &&
+                      w->speed[place] == w->speed[w->max_stages - 1];
         w->rest_cycles[place] = pl_add_or_never(w->rest_cycles[place + 1], w->most_cycles[place]);
         w->rest_bytes[place] = pl_add_or_never(w->rest_bytes[place + 1], w->most_bytes[place]);
     }
@@ -391,7 +394,7 @@ static void take_partition(const down_set_search *w, uint32_t *stage_of_unit, si
     *num_stages = 0;
     for (size_t stages = 1; set != PL_NONE && stages < s->width; ++stages) {
         const uint64_t value = s->best[set * s->width + stages];
-        const bool is_enough = w->goal == PL_GRAPH_STAGES && *num_stages > 0;
+        const bool is_enough = w->goal == PL_GOAL_FEWEST_STAGES && *num_stages > 0;
         if (value != UINT64_MAX && !is_enough &&
             (*num_stages == 0 || value < s->best[set * s->width + *num_stages]))
             *num_stages = stages;
@@ -405,14 +408,20 @@ static void take_partition(const down_set_search *w, uint32_t *stage_of_unit, si
     }
 }
 
-popliner_status pl_down_sets_search(const pl_graph_rules *rules, pl_graph_goal goal,
-                                    pl_graph_budget *budget, uint32_t *stage_of_unit,
-                                    size_t *num_stages, popliner_error *error) {
+popliner_status pl_down_sets_search(const pl_graph_rules *rules, const pl_limits *limits,
+                                    pl_goal goal, bool by_cycles, pl_graph_budget *budget,
+                                    uint32_t *stage_of_unit, size_t *num_stages,
+                                    popliner_error *error) {
+    const pl_problem *p = rules->problem;
     down_set_search w = {.rules = rules,
+                         .limits = limits,
                          .units = rules->units,
                          .goal = goal,
+                         .by_cycles = by_cycles,
+                         .is_sum = goal != PL_GOAL_ANY || limits->max_cut_bytes < UINT64_MAX,
                          .budget = budget,
-                         .num_units = rules->units->num_units};
+                         .num_units = rules->units->num_units,
+                         .max_stages = (size_t)pl_smaller(limits->max_ipus, p->max_stages)};
     *num_stages = 0;
     budget->is_over = false;
     if (!allocate(&w)) {
@@ -435,12 +444,11 @@ popliner_status pl_down_sets_search(const pl_graph_rules *rules, pl_graph_goal g
 }
 
 popliner_status pl_graph_evaluate(const pl_graph_rules *rules, const uint32_t *stage_of_unit,
-                                  size_t num_stages, pl_graph_values *values,
+                                  size_t num_stages, pl_objective_values *values,
                                   popliner_error *error) {
     const pl_unit_graph *u = rules->units;
     uint64_t *loads = pl_new_array(3 * num_stages, sizeof *loads);
-    uint64_t *of = values->of;
-    *values = (pl_graph_values){{[PL_GRAPH_STAGES] = num_stages}};
+    *values = (pl_objective_values){.num_ipus = num_stages};
     if (loads == NULL)
         return pl_fail_memory(error, "the values of the graph's stages");
     uint64_t *bytes = loads + num_stages;
@@ -457,8 +465,8 @@ popliner_status pl_graph_evaluate(const pl_graph_rules *rules, const uint32_t *s
             first = stage < first ? stage : first;
             last = stage > last ? stage : last;
         }
-        of[PL_GRAPH_TRAFFIC] =
-            pl_add_cut_bytes(of[PL_GRAPH_TRAFFIC], (last - first) * u->net_traffic[net]);
+        values->cut_bytes =
+            pl_add_cut_bytes(values->cut_bytes, (last - first) * u->net_traffic[net]);
         for (size_t i = u->nets_from[net];
              rules->traffic_takes_cycles && first < last && i < u->nets_from[net + 1]; ++i) {
             const uint32_t stage = stage_of_unit[u->net_units[i]];
@@ -468,10 +476,10 @@ popliner_status pl_graph_evaluate(const pl_graph_rules *rules, const uint32_t *s
         }
     }
     for (size_t stage = 0; stage < num_stages; ++stage) {
-        const uint64_t cycles =
-            pl_speed_cycles(rules->places[stage].speed_millionths, loads[stage]);
-        of[PL_GRAPH_CYCLES] = pl_larger(of[PL_GRAPH_CYCLES], cycles);
-        of[PL_GRAPH_BYTES] = pl_larger(of[PL_GRAPH_BYTES], bytes[stage]);
+        const uint64_t speed =
+            pl_speed_of(rules->problem->options, pl_problem_ipu(rules->problem, stage));
+        values->cycles = pl_larger(values->cycles, pl_speed_cycles(speed, loads[stage]));
+        values->peak_bytes = pl_larger(values->peak_bytes, bytes[stage]);
     }
     free(loads);
     return POPLINER_OK;

@@ -17,58 +17,34 @@
 #include "solve/plan.h"
 #include "solve/stop.h"
 
-typedef enum pl_graph_goal {
-    PL_GRAPH_CYCLES,  /* the slowest stage */
-    PL_GRAPH_BYTES,   /* the largest stage */
-    PL_GRAPH_TRAFFIC, /* the sum over the cuts */
-    PL_GRAPH_STAGES,  /* the number of stages */
-    PL_NUM_GRAPH_GOALS
-} pl_graph_goal;
-
-/* Values of a partition. */
-typedef struct pl_graph_values {
-    uint64_t of[PL_NUM_GRAPH_GOALS];
-} pl_graph_values;
-
-/* A place in the pipeline. */
-typedef struct pl_graph_place {
-    uint64_t limit_bytes;
-    uint64_t speed_millionths;
-} pl_graph_place;
-
 /* Which partitions are allowed. Pairs and placements are by unit of the graph. */
 typedef struct pl_graph_rules {
+    const pl_problem *problem; /* of a chain of the graph */
     const pl_unit_graph *units;
     bool traffic_takes_cycles;
-    size_t min_stages;
-    size_t max_stages;
-    size_t min_units; /* of a stage */
-    size_t max_units;
-    pl_graph_place *places;     /* [max_stages] */
-    size_t *place_of_unit;      /* [units] the stage that must have it; SIZE_MAX: any */
-    popliner_constraint *pairs; /* units of one stage */
-    size_t num_pairs;
-    pl_graph_values most; /* cycles are at the speed of their place; stages are max_stages */
+    size_t *place_of_unit;      /* [units] the stage that must have it; SIZE_MAX: any; NULL: none */
+    popliner_constraint *pairs; /* units of one stage, as many as the options have */
 } pl_graph_rules;
 
-/* Steps and bytes that several searches may still spend. */
+/* Steps that several searches may still spend. */
 typedef struct pl_graph_budget {
     const pl_stop *stop;
     uint64_t steps;       /* units that are added to a stage; some nanoseconds each */
-    size_t max_bytes;     /* of what one search stores */
     size_t num_down_sets; /* the most that one search stored */
     bool is_over;         /* the last search ended early */
 } pl_graph_budget;
 
-/* Sets stage_of_unit[units] to the best partition within the rules, and *num_stages; to 0 if there
- * is none, or the budget is over. Errors: MEMORY. */
-popliner_status pl_down_sets_search(const pl_graph_rules *rules, pl_graph_goal goal,
-                                    pl_graph_budget *budget, uint32_t *stage_of_unit,
-                                    size_t *num_stages, popliner_error *error);
+/* Sets stage_of_unit[units] to the best partition within the limits, and *num_stages; to 0 if there
+ * is none, or the budget is over. For PL_GOAL_ANY that is the one with the smallest maximum, of
+ * cycles or bytes, where cut bytes have no limit. Errors: MEMORY. */
+popliner_status pl_down_sets_search(const pl_graph_rules *rules, const pl_limits *limits,
+                                    pl_goal goal, bool by_cycles, pl_graph_budget *budget,
+                                    uint32_t *stage_of_unit, size_t *num_stages,
+                                    popliner_error *error);
 
 /* Computes the values of a partition by the edges of its units. Errors: MEMORY. */
 popliner_status pl_graph_evaluate(const pl_graph_rules *rules, const uint32_t *stage_of_unit,
-                                  size_t num_stages, pl_graph_values *values,
+                                  size_t num_stages, pl_objective_values *values,
                                   popliner_error *error);
 
 /* ---- the question that is asked of a graph ---- */

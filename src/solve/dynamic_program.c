@@ -277,36 +277,30 @@ static popliner_status solve_at_most(const program *asked, const pl_limits *limi
     return status;
 }
 
-/* Solves within limits: for one number of stages after another, where the fewest are requested and
- * rows do not tell them. A pl_windows_function. */
-static popliner_status solve_within(void *user, const pl_limits *limits, pl_split *best,
-                                    bool *is_over, popliner_error *error) {
-    const program *asked = user;
-    const pl_problem *problem = asked->problem;
+/* Solves for one number of stages after another, where the fewest are requested and rows do not tell
+ * them. */
+popliner_status pl_dynamic_program(const pl_problem *problem, const pl_limits *limits, pl_goal goal,
+                                   const pl_stop *stop, pl_split *split, bool *is_stopped,
+                                   popliner_error *error) {
+    const program asked = {.problem = problem,
+                           .stop = stop,
+                           .goal = goal == PL_GOAL_SMALLEST_SPREAD ? PL_GOAL_ANY : goal};
     pl_limits own = *limits;
     const bool are_told =
         problem->depends_on_end || problem->is_mapped || limits->max_cut_bytes >= PL_MAX_CUT_BYTES;
     popliner_status status = POPLINER_OK;
-    if (asked->goal != PL_GOAL_FEWEST_STAGES || are_told)
-        return solve_at_most(asked, limits, best, is_over, error);
-    for (own.max_ipus = 1; status == POPLINER_OK && !*is_over && best->num_stages == 0 &&
-                           own.max_ipus <= limits->max_ipus && own.max_ipus <= problem->max_stages;
-         ++own.max_ipus)
-        status = solve_at_most(asked, &own, best, is_over, error);
-    return status;
-}
-
-popliner_status pl_dynamic_program(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
-                                   const pl_stop *stop, pl_split *split, bool *is_stopped,
-                                   popliner_error *error) {
-    /* any split of a block of values will do */
-    program asked = {.problem = problem,
-                     .stop = stop,
-                     .goal = goal == PL_GOAL_SMALLEST_SPREAD ? PL_GOAL_ANY : goal};
-    const pl_windows_question question = {problem, filter, goal, solve_within, &asked};
     *is_stopped = false;
     if (problem->max_stages < problem->min_stages)
         return POPLINER_OK;
-    popliner_status status = pl_windows_find(&question, split, is_stopped, error);
+    if (goal != PL_GOAL_FEWEST_STAGES || are_told)
+        status = solve_at_most(&asked, limits, split, is_stopped, error);
+    else
+        for (own.max_ipus = 1;
+             status == POPLINER_OK && !*is_stopped && split->num_stages == 0 &&
+             own.max_ipus <= limits->max_ipus && own.max_ipus <= problem->max_stages;
+             ++own.max_ipus)
+            status = solve_at_most(&asked, &own, split, is_stopped, error);
+    if (status != POPLINER_OK || *is_stopped)
+        pl_split_clear(split);
     return status == POPLINER_OK ? pl_chooser_failure(problem, error) : status;
 }

@@ -85,7 +85,7 @@ void pl_mip_add_entry(pl_mip *program, size_t row, size_t column, double value);
  * and stays empty if there is none, or if *is_stopped becomes true: time was up, or GLPK could not
  * tell the best from others nearby. Errors: MEMORY; INTERNAL, also for programs that are too
  * large. */
-popliner_status pl_straight_find(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
+popliner_status pl_straight_find(const pl_problem *problem, const pl_limits *limits, pl_goal goal,
                                  const pl_stop *stop, pl_split *split, bool *is_stopped,
                                  popliner_error *error);
 

@@ -43,7 +43,7 @@ static bool ask_for_less(pl_solving *solving, pl_filter *filter, const popliner_
         (pl_objective_of(second)->is_mapped && solving->problem.is_mapped))
         return false;
     *filter = pl_filter_limited(filter, second, value - 1);
-    solving->search.known_bound =
+    solving->search.known_bounds[solving->objectives[0]] =
         last->status == POPLINER_PLAN_OPTIMAL ? last->values[0].value + 1 : last->values[0].bound;
     return true;
 }

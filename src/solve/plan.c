@@ -212,8 +212,8 @@ static void fill_work(const pl_problem *problem, size_t place, popliner_plan_sta
     stage->link_cycles = link == NULL ? 0 : link[end];
 }
 
-static void fill_totals(const pl_objective_values *values, bool spread_is_of_cycles,
-                        popliner_plan *plan) {
+void pl_plan_total(popliner_plan *plan, const pl_objective_values *values,
+                   bool spread_is_of_cycles) {
     plan->peak_bytes = values->peak_bytes;
     plan->cycles = values->cycles;
     plan->cut_bytes = values->cut_bytes;
@@ -244,7 +244,7 @@ popliner_status pl_plan_fill(const pl_problem *problem, const pl_split *split,
         };
         fill_work(problem, i, &plan->stages[i]);
     }
-    fill_totals(&values, spread_is_of_cycles, plan);
+    pl_plan_total(plan, &values, spread_is_of_cycles);
 done:
     free(peaks_bytes);
     return status;
@@ -290,7 +290,7 @@ popliner_status pl_plan_complete(const popliner_costs *costs,
         fill_work(&problem, i, &plan->stages[i]);
     if (status == POPLINER_OK) {
         add_loads(&problem, plan, &values);
-        fill_totals(&values, is_of_cycles, plan);
+        pl_plan_total(plan, &values, is_of_cycles);
     }
     /* of no other split: its values are their bounds; PopLiner's own solver has no objectives */
     for (size_t i = 0; status == POPLINER_OK && own.method != POPLINER_METHOD_GREEDY && i < count;

@@ -102,6 +102,10 @@ popliner_status pl_windows_find(const pl_windows_question *question, pl_split *s
 popliner_status pl_plan_fill(const pl_problem *problem, const pl_split *split,
                              bool spread_is_of_cycles, popliner_plan *plan, popliner_error *error);
 
+/* Sets the totals of a plan. */
+void pl_plan_total(popliner_plan *plan, const pl_objective_values *values,
+                   bool spread_is_of_cycles);
+
 /* Completes a plan of a given split, whose stages have their units, IPUs and the peaks of these:
  * sets cycles, cuts, totals, and the values of the objectives, which are their own bounds. The
  * peaks of the costs are not read. The status is set. Errors: MEMORY. */
@@ -130,17 +134,17 @@ popliner_status pl_plan_check(const pl_problem *problem, const pl_filter *filter
 
 /* ---- methods ---- */
 
-/* Finds a split for the goal by dynamic programming over the chain, in integers: exact if no stages
- * share IPUs. *split must be empty, and stays empty if there is none. With a max_spread it tries
- * blocks of smallest values: see pl_windows. If the search is stopped, *is_stopped becomes true and
- * the split stays empty. Errors: MEMORY, INTERNAL.
+/* Finds a split for the goal (any for the smallest spread) within limits by dynamic programming over
+ * the chain, in integers: exact if no stages share IPUs. *split must be empty, and stays empty if
+ * there is none. If the search is stopped, *is_stopped becomes true and the split stays empty.
+ * Errors: MEMORY, INTERNAL.
  *
  * Cost: a row takes a step for each interval that may be the stage and that the stages before and
  * after it can reach. There is one row for the fewest stages; a row for each stage if cut bytes are
  * limited or minimised, or if the number of stages after a stage matters; one more for each of the
  * first pl_problem_num_special places, again for each length of the pipeline if that matters.
  * Memory: the rows and the marks. */
-popliner_status pl_dynamic_program(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
+popliner_status pl_dynamic_program(const pl_problem *problem, const pl_limits *limits, pl_goal goal,
                                    const pl_stop *stop, pl_split *split, bool *is_stopped,
                                    popliner_error *error);
 

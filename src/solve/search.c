@@ -66,29 +66,41 @@ static popliner_status find_shared(pl_search *search, const pl_filter *filter, p
     return status;
 }
 
+/* A search for a split with a goal. */
+typedef struct wanted {
+    pl_search *search;
+    pl_goal goal;
+} wanted;
+
+/* A pl_windows_function. */
+static popliner_status find_within(void *user, const pl_limits *limits, pl_split *split,
+                                   bool *is_over, popliner_error *error) {
+    const wanted *w = user;
+    pl_search *search = w->search;
+    if (search->oracle == NULL)
+        return (search->uses_programs ? pl_straight_find : pl_dynamic_program)(
+            search->problem, limits, w->goal, search->stop, split, is_over, error);
+    popliner_status status = search->oracle(search, limits, w->goal, split, error);
+    *is_over = search->is_stopped;
+    return status;
+}
+
 popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_goal goal,
                                pl_split *split, popliner_error *error) {
     const pl_problem *p = search->problem;
+    const bool is_spread = goal == PL_GOAL_ANY && pl_filter_only_limits(filter) == NULL;
+    wanted w = {search, is_spread ? PL_GOAL_SMALLEST_SPREAD : goal};
+    const pl_windows_question question = {p, filter, goal, find_within, &w};
     bool is_stopped = false;
-    popliner_status status;
     if (pl_stop_is_wanted(search->stop)) {
         search->is_stopped = true;
         return POPLINER_OK;
     }
-    if (p->is_shared) {
-        status = find_shared(search, filter, split, &is_stopped, error);
-        search->proof = POPLINER_PROOF_SEARCH;
-    } else if (search->states != NULL) {
-        status = pl_device_states_find(search->states, filter, goal, search->stop, split,
-                                       &is_stopped, error);
-        search->proof = POPLINER_PROOF_DYNAMIC_PROGRAM;
-    } else if (search->uses_programs) {
-        status = pl_straight_find(p, filter, goal, search->stop, split, &is_stopped, error);
-        search->proof = POPLINER_PROOF_INTEGER_PROGRAM;
-    } else {
-        status = pl_dynamic_program(p, filter, goal, search->stop, split, &is_stopped, error);
-        search->proof = POPLINER_PROOF_DYNAMIC_PROGRAM;
-    }
+    popliner_status status = p->is_shared ? find_shared(search, filter, split, &is_stopped, error)
+                                          : pl_windows_find(&question, split, &is_stopped, error);
+    search->proof = p->is_shared            ? POPLINER_PROOF_SEARCH
+                    : search->uses_programs ? POPLINER_PROOF_INTEGER_PROGRAM
+                                            : POPLINER_PROOF_DYNAMIC_PROGRAM;
     search->is_stopped = search->is_stopped || is_stopped;
     return status == POPLINER_OK ? pl_chooser_failure(p, error) : status;
 }
@@ -97,9 +109,9 @@ popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_go
 static popliner_status evaluate(const pl_search *search, const pl_split *split,
                                 pl_objective_values *values, popliner_error *error) {
     pl_chooser_limit(search->problem, &search->filter.limits, search->by_cycles);
-    if (search->states == NULL)
+    if (search->oracle == NULL)
         return pl_split_evaluate(search->problem, split, values, NULL, error);
-    *values = search->states->values;
+    *values = search->found;
     return POPLINER_OK;
 }
 
@@ -248,35 +260,37 @@ static popliner_status minimise_largest(pl_search *search, popliner_objective ob
             status = keep(search, &split, error);
             if (status != POPLINER_OK)
                 break;
+            if (search->is_least)
+                *bound = pl_search_value(search, objective);
             tell_gap(search, objective, *bound);
             part = part > 1 ? part : 64;
             continue;
         }
         *bound = middle + 1;
-        part = part > 2 ? part / 2 : 2;
+        part = part > 2 ? part / 2 : search->is_least ? 1 : 2;
         tell_gap(search, objective, *bound);
     }
     pl_split_clear(&split);
     return status;
 }
 
-/* Minimises cut bytes, IPUs or the spread, which are goals of the oracles. */
+/* Minimises cut bytes, IPUs or the spread, which are goals of the oracles. A limit of a sum makes an
+ * integer program harder. */
 static popliner_status minimise_at_once(pl_search *search, popliner_objective objective,
                                         uint64_t *bound, popliner_error *error) {
+    const pl_objective *o = pl_objective_of(objective);
     const uint64_t value = pl_search_value(search, objective);
-    pl_filter filter = search->filter;
+    const bool is_whole = search->uses_programs && o->kind == PL_OBJECTIVE_SUM;
+    const pl_filter less = pl_filter_limited(&search->filter, objective, value - 1);
     pl_split split = {0};
-    if (pl_objective_of(objective)->kind == PL_OBJECTIVE_SPREAD && value == 0)
+    if (value == 0)
         return POPLINER_OK;
-    if (pl_objective_of(objective)->kind == PL_OBJECTIVE_SPREAD)
-        filter = pl_filter_limited(&filter, objective, value - 1);
     popliner_status status =
-        pl_search_find(search, &filter, pl_objective_of(objective)->goal, &split, error);
+        pl_search_find(search, is_whole ? &search->filter : &less, o->goal, &split, error);
     if (status == POPLINER_OK && split.num_stages > 0)
         status = keep(search, &split, error);
-    else if (status == POPLINER_OK && !search->is_stopped &&
-             pl_objective_of(objective)->kind == PL_OBJECTIVE_SUM)
-        status = pl_fail(error, POPLINER_ERROR_INTERNAL, "no split is found where one is known");
+    else if (status == POPLINER_OK && is_whole && !search->is_stopped)
+        status = pl_fail(error, POPLINER_ERROR_INTERNAL, "GLPK finds no split where there is one");
     if (!search->is_stopped)
         *bound = pl_search_value(search, objective);
     pl_split_clear(&split);
@@ -308,7 +322,7 @@ static popliner_status break_ties(pl_search *search, popliner_error *error) {
                    ? pl_step_break_ties(search, error)
                    : shared;
     }
-    if (search->states != NULL)
+    if (search->oracle != NULL)
         return POPLINER_OK;
     popliner_status status =
         pl_search_find(search, &search->filter, PL_GOAL_EARLIEST_CUTS, &split, error);
@@ -347,9 +361,9 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
     popliner_status status = evaluate(search, &search->split, &search->values, error);
     for (size_t i = 0; status == POPLINER_OK && i < num_objectives; ++i) {
         popliner_objective objective = objectives[i];
-        uint64_t bound = i == 0 ? search->known_bound : 0;
+        uint64_t bound = search->known_bounds[objective];
         if (objective == POPLINER_OBJECTIVE_HEADROOM)
-            bound = pl_problem_largest_lack(search->problem);
+            bound = pl_larger(bound, pl_problem_largest_lack(search->problem));
         status = minimise(search, objective, i + 1 == num_objectives, &bound, error);
         bool is_known = !search->is_stopped && !search->is_unproven;
         plan->values[plan->num_values++] = (popliner_plan_value){

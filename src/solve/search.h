@@ -4,12 +4,19 @@
 #ifndef PL_SOLVE_SEARCH_H
 #define PL_SOLVE_SEARCH_H
 
-#include "solve/device_states.h"
 #include "solve/plan.h"
 #include "solve/shared/shared.h"
 
+typedef struct pl_search pl_search;
+
+/* Finds the best split for the goal within limits, which are not those of a spread, by oracle_user.
+ * Sets search->found, is_least, and is_stopped if it could not end. *split is empty, and stays empty
+ * if there is none. */
+typedef popliner_status pl_oracle(pl_search *search, const pl_limits *limits, pl_goal goal,
+                                  pl_split *split, popliner_error *error);
+
 /* Zero-initialise all but the first three members; free with pl_search_free. */
-typedef struct pl_search {
+struct pl_search {
     const pl_problem *problem;
     const pl_stop *stop;
     pl_filter filter; /* the limits, and the objectives so far */
@@ -19,15 +26,18 @@ typedef struct pl_search {
     bool by_cycles;             /* stages that choose do so for the fewest cycles */
     bool uses_programs;         /* solve by integer programs only */
     bool is_claim;              /* the split is said to be the best */
-    pl_device_states *states;   /* of the stages, if they take devices; NULL: each has an IPU */
-    popliner_proof proof;       /* of the last answer of pl_search_find */
+    pl_oracle *oracle; /* of stages that are not those of a chain with an IPU each; or NULL */
+    void *oracle_user;
+    pl_objective_values found; /* of the last split of the oracle */
+    bool is_least;             /* no split has less of the maximum that by_cycles tells */
+    popliner_proof proof;      /* of the last answer of pl_search_find */
     bool is_stopped;
-    bool is_unproven;     /* a better one may exist: a search gave up */
-    bool is_proven;       /* no split is better, though an equally good one may have earlier cuts */
-    uint64_t most_work;   /* where stages share IPUs: it ends when shared.work is this; 0: usual */
-    uint64_t known_bound; /* of the first objective: no split within the filter has less */
-    double next_told_seconds; /* when the gap is reported again */
-} pl_search;
+    bool is_unproven;   /* a better one may exist: a search gave up */
+    bool is_proven;     /* no split is better, though an equally good one may have earlier cuts */
+    uint64_t most_work; /* where stages share IPUs: it ends when shared.work is this; 0: usual */
+    uint64_t known_bounds[POPLINER_NUM_OBJECTIVES]; /* no split within the filter has less */
+    double next_told_seconds;                       /* when the gap is reported again */
+};
 
 void pl_search_free(pl_search *search);
 

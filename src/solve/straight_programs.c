@@ -24,8 +24,6 @@ enum { FEWEST_ITERATIONS = 150 };
 typedef struct question {
     const pl_problem *problem;
     pl_goal goal;
-    /* that there is no split is then GLPK's word, not that of what was left out */
-    bool keeps_all;
     const pl_stop *stop;
     popliner_error *error;
 } question;
@@ -42,8 +40,10 @@ typedef struct reply {
 /* Solves a program until its answer is within the limits. */
 static popliner_status solve_program(const question *q, const pl_limits *limits,
                                      const pl_split *fixed, reply *r) {
+    /* that there is no split is then GLPK's word, not that of what was left out */
+    const bool keeps_all = q->goal == PL_GOAL_ANY;
     pl_integer_program s = {
-        .problem = q->problem, .limits = *limits, .fixed = fixed, .keeps_all = q->keeps_all};
+        .problem = q->problem, .limits = *limits, .fixed = fixed, .keeps_all = keeps_all};
     if (q->stop->glpk_work != NULL)
         s.most_entries = 1 + *q->stop->glpk_work / FEWEST_ITERATIONS;
     popliner_status status = pl_integer_program_build(&s, q->goal, q->error);
@@ -108,8 +108,10 @@ static popliner_status find_best(const question *q, const pl_limits *limits, pl_
         reply r = {0};
         status = solve_program(q, &own, NULL, &r);
         const uint64_t cut_bytes = pl_split_cut_bytes(q->problem, &r.split);
-        *is_over = r.split.num_stages == 0 ? r.outcome == PL_MIP_UNSOLVED
-                                           : q->goal != PL_GOAL_ANY && is_stopped(&r);
+        *is_over =
+            r.split.num_stages == 0
+                ? r.outcome == PL_MIP_UNSOLVED
+                : q->goal != PL_GOAL_ANY && q->goal != PL_GOAL_SMALLEST_SPREAD && is_stopped(&r);
         /* capped sums are all equal */
         is_done = *is_over || r.split.num_stages == 0 || q->goal != PL_GOAL_FEWEST_CUT_BYTES ||
                   r.is_goal_whole || cut_bytes == 0 || cut_bytes >= PL_MAX_CUT_BYTES;
@@ -121,28 +123,19 @@ static popliner_status find_best(const question *q, const pl_limits *limits, pl_
     return status;
 }
 
-/* A pl_windows_function. */
-static popliner_status find_within(void *user, const pl_limits *limits, pl_split *split,
-                                   bool *is_over, popliner_error *error) {
-    const question *q = user;
-    (void)error;
-    return q->goal == PL_GOAL_EARLIEST_CUTS ? find_earliest(q, limits, split, is_over)
-                                            : find_best(q, limits, split, is_over);
-}
-
-popliner_status pl_straight_find(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
+popliner_status pl_straight_find(const pl_problem *problem, const pl_limits *limits, pl_goal goal,
                                  const pl_stop *stop, pl_split *split, bool *stopped,
                                  popliner_error *error) {
-    question q = {.problem = problem,
-                  .goal = goal == PL_GOAL_SMALLEST_SPREAD ? PL_GOAL_ANY : goal,
-                  .keeps_all = goal == PL_GOAL_ANY && filter->max_spread == UINT64_MAX,
-                  .stop = stop,
-                  .error = error};
-    const pl_windows_question asked = {problem, filter, goal, find_within, &q};
+    const question q = {problem, goal, stop, error};
+    popliner_status status = POPLINER_OK;
     *stopped = false;
-    return problem->max_stages < problem->min_stages
-               ? POPLINER_OK
-               : pl_windows_find(&asked, split, stopped, error);
+    if (problem->max_stages < problem->min_stages)
+        return POPLINER_OK;
+    status = goal == PL_GOAL_EARLIEST_CUTS ? find_earliest(&q, limits, split, stopped)
+                                           : find_best(&q, limits, split, stopped);
+    if (status != POPLINER_OK || *stopped)
+        pl_split_clear(split);
+    return status;
 }
 
 /* ---- who chooses ---- */

@@ -160,8 +160,7 @@ static popliner_status bound_traffic(const pl_shared_search *asked, const pl_lim
                                      uint64_t known, uint64_t *bound, pl_split *hint,
                                      popliner_error *error) {
     bool is_stopped = false;
-    const pl_filter filter = {.limits = *limits, .max_spread = UINT64_MAX};
-    popliner_status status = pl_dynamic_program(asked->problem, &filter, PL_GOAL_FEWEST_CUT_BYTES,
+    popliner_status status = pl_dynamic_program(asked->problem, limits, PL_GOAL_FEWEST_CUT_BYTES,
                                                 asked->stop, hint, &is_stopped, error);
     if (status == POPLINER_OK && hint->num_stages > 0)
         *bound = pl_smaller(known, pl_split_cut_bytes(asked->problem, hint));
