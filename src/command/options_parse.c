@@ -87,10 +87,6 @@ popliner_status option_note(const option *o, const char *value, options *result,
     return POPLINER_OK;
 }
 
-static void *place_of(const option *o, options *result) {
-    return (char *)result + o->offset;
-}
-
 /* Explains a size with an unknown unit, such as 600Q; false for any other text. */
 static bool explain_unit(const char *value, char text[200]) {
     enum { MOST_DIGITS = 3 };
@@ -109,7 +105,7 @@ static bool explain_unit(const char *value, char text[200]) {
 static popliner_status take_value(const option *o, const char *value, options *result,
                                   popliner_error *error) {
     problem why = {.row = o};
-    const bool is_taken = o->kind->parse(value, place_of(o, result), &why);
+    const bool is_taken = o->kind->parse(value, (char *)result + o->offset, &why);
     if (is_taken)
         return POPLINER_OK;
     if (why.lacks_memory)
@@ -143,11 +139,6 @@ static popliner_status take_file(parsing *p, const char *argument, popliner_erro
     return POPLINER_OK;
 }
 
-static const char *argument_name(const char *argument, char text[80]) {
-    snprintf(text, 80, "%.*s", (int)strcspn(argument, "="), argument);
-    return text;
-}
-
 /* True for what --help may be about: an option without its value, but a flag by its name alone, as
  * --help -q is quiet. */
 static bool is_named(const char *argument) {
@@ -173,7 +164,7 @@ static popliner_status take_argument(parsing *p, const char *argument, const cha
     if (o == NULL)
         return fail_unknown(argument, error);
     if (o->kind == &kind_flag && value != NULL)
-        return fail_usage(error, "%s takes no value", argument_name(argument, (char[80]){""}));
+        return fail_usage(error, "--%s takes no value", o->name);
     if (o->kind->is_optional && value == NULL) {
         value = next != NULL && (*next != '-' || is_named(next)) ? next : NULL;
         *num_taken = value == NULL ? 1 : 2;
@@ -291,18 +282,12 @@ popliner_status options_parse(int argc, char **argv, options *result, popliner_e
     return options_check(result, error);
 }
 
-static void free_names(repeated *names) {
-    for (size_t i = 0; i < names->count; i++)
-        free((char *)names->texts[i]);
-    free(names->texts);
-}
-
 void options_free(options *o) {
-    for (size_t i = 0; i < num_options; i++) {
-        if (option_table[i].kind == &kind_names)
-            free_names(place_of(&option_table[i], o));
+    for (size_t i = 0; i < num_options; i++)
         free(o->given[i].texts);
-    }
+    for (size_t i = 0; i < o->reports.count; i++)
+        free((char *)o->reports.texts[i]);
+    free(o->reports.texts);
     for (size_t list = 0; list < NUM_LISTS; list++)
         free(o->lists[list].items);
     free(o->modules.copy);

@@ -9,13 +9,6 @@
 
 /* ---- tables ---- */
 
-/* Tables of 1.0.0 are in PopLiner's model unless another one was requested. */
-static popliner_status make_original(session *s, popliner_table table, popliner_format format,
-                                     char **text, popliner_error *error) {
-    const popliner_memory_model model = session_memory_model(s, POPLINER_MEMORY_MODEL_POPLINER);
-    return popliner_report_table(s->analysis, table, model, format, text, error);
-}
-
 static popliner_status make_section(session *s, const wanted_output *w,
                                     const popliner_certificate *certificate, popliner_format format,
                                     char **text, popliner_error *error) {
@@ -122,89 +115,12 @@ static popliner_status make_plan(session *s, const output *what, const material 
 /* For outputs of the profile alone. */
 static const material nothing;
 
-/* Makes the text of an output that is no file of its own kind. */
-static popliner_status make(session *s, const wanted_output *w, const material *m, char **text,
-                            popliner_error *error) {
-    const output *what = w->what;
-    const popliner_format format = options_format_of(&s->options, w);
-    const bool is_screen = format == FORMAT_TEXT;
-    const popliner_format table_format = is_screen ? POPLINER_FORMAT_TSV : format;
-    popliner_status status = POPLINER_OK;
-    switch (what->kind) {
-    case OUTPUT_SECTION:
-    case OUTPUT_PLAN:
-        status = what->kind == OUTPUT_PLAN && (int)format != FORMAT_PLOT
-                     ? outputs_stages(s, m->certificate, table_format, text, error)
-                     : make_section(s, w, m->certificate, table_format, text, error);
-        return status == POPLINER_OK && is_screen ? screen_table(s, NULL, text, error) : status;
-    case OUTPUT_ORIGINAL:
-        return make_original(s, (popliner_table)what->number, format, text, error);
-    case OUTPUT_FRAMEWORK:
-        if (has_plan(s, m))
-            return make_plan(s, what, m, &s->listener, text, error);
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "--output %s: not written, for there is no split.", what->name);
-        return POPLINER_OK;
-    case OUTPUT_REPORT: {
-        const colour_choice color = s->options.color;
-        s->options.color = w->path == NULL ? color : COLOUR_NEVER;
-        status = m->make(s, m->of, what->formats == AS_JSON ? POPLINER_FORMAT_JSON : format, text,
-                         error);
-        s->options.color = color;
-        return status;
-    }
-    case OUTPUT_POPLINER:
-        return popliner_certificate_text(m->certificate, POPLINER_CERTIFICATE_STAGES_JSON, text,
-                                         error);
-    case OUTPUT_TRACE:
-        return popliner_trace_text(s->analysis, session_memory_model(s, POPLINER_MEMORY_MODEL_FULL),
-                                   m->certificate, text, error);
-    case OUTPUT_PAGE:
-    case OUTPUT_PROGRAM:
-    case OUTPUT_ANALYSIS:
-        break;
-    }
-    return POPLINER_OK;
-}
-
-/* Whether what is known is what an output is made of. */
-static bool is_made_of(const session *s, const output *what, const material *m) {
-    const options *o = &s->options;
-    switch (what->kind) {
-    case OUTPUT_SECTION:
-    case OUTPUT_ORIGINAL:
-    case OUTPUT_ANALYSIS:
-        return m->action == 0;
-    case OUTPUT_PLAN:
-    case OUTPUT_POPLINER:
-        return m->certificate != NULL;
-    case OUTPUT_FRAMEWORK:
-        return m->certificate != NULL || m->replicas != NULL;
-    case OUTPUT_TRACE:
-        return o->solve || o->evaluate != NULL ? m->certificate != NULL : m->action == 0;
-    case OUTPUT_REPORT:
-        return ((unsigned)what->number & m->action) != 0;
-    case OUTPUT_PROGRAM:
-        return m->action == SOLVE && m->certificate != NULL;
-    case OUTPUT_PAGE:
-        break;
-    }
-    return false;
-}
-
-/* ---- printing and writing ---- */
-
-/* Whether a split is known, or none is ruled out. */
-static bool may_have_split(const material *m) {
-    const popliner_plan *plan = m->certificate->plan;
-    return plan->status != POPLINER_PLAN_INFEASIBLE || plan->proof == POPLINER_PROOF_NONE;
-}
-
-static popliner_status write_program(session *s, const wanted_output *w, const material *m,
-                                     popliner_error *error) {
-    const popliner_plan *plan = m->certificate->plan;
+static popliner_status write_program(session *s, const wanted_output *w, popliner_error *error) {
+    const popliner_plan *plan = s->answer->plan;
     const popliner_costs *costs = answer_costs(s);
-    if (costs != NULL && may_have_split(m))
+    const bool is_ruled_out =
+        plan->status == POPLINER_PLAN_INFEASIBLE && plan->proof != POPLINER_PROOF_NONE;
+    if (costs != NULL && !is_ruled_out)
         return popliner_solver_write(costs, &s->request.solver, plan,
                                      (popliner_program_format)w->what->number, w->path, error);
     log_message(&s->log, POPLINER_LEVEL_WARNING,
@@ -212,23 +128,77 @@ static popliner_status write_program(session *s, const wanted_output *w, const m
     return POPLINER_OK;
 }
 
-/* Prints or writes an output, if it is made of this. */
+static popliner_status make_report(session *s, const wanted_output *w, const material *m,
+                                   popliner_format format, char **text, popliner_error *error) {
+    const colour_choice color = s->options.color;
+    s->options.color = w->path == NULL ? color : COLOUR_NEVER;
+    const popliner_status status =
+        m->make(s, m->of, w->what->formats == AS_JSON ? POPLINER_FORMAT_JSON : format, text, error);
+    s->options.color = color;
+    return status;
+}
+
+/* Prints or writes an output, if this is what it is made of. */
 static popliner_status deliver(session *s, const wanted_output *w, const material *m,
                                popliner_error *error) {
+    const output *what = w->what;
+    const popliner_memory_model model = session_memory_model(s, POPLINER_MEMORY_MODEL_FULL);
+    const popliner_format format = options_format_of(&s->options, w);
+    const popliner_format table_format = format == FORMAT_TEXT ? POPLINER_FORMAT_TSV : format;
+    const bool is_of_profile = m->action == 0;
+    const bool has_split = m->certificate != NULL;
+    const bool awaits_split = s->options.solve || s->options.evaluate != NULL;
     char *text = NULL;
-    if (!is_made_of(s, w->what, m))
-        return POPLINER_OK;
-    if (w->what->kind == OUTPUT_PROGRAM)
-        return write_program(s, w, m, error);
-    if (w->what->kind == OUTPUT_ANALYSIS)
-        return popliner_analysis_store(
-            s->analysis, session_memory_model(s, POPLINER_MEMORY_MODEL_FULL), w->path, error);
-    popliner_status status = make(s, w, m, &text, error);
-    if (status == POPLINER_OK && text != NULL && w->path == NULL)
-        return session_print(
-            text, w->what->kind != OUTPUT_FRAMEWORK && w->what->kind != OUTPUT_ORIGINAL, error);
-    if (status == POPLINER_OK && text != NULL)
-        status = popliner_file_write(w->path, text, strlen(text), error);
+    switch (what->kind) {
+    case OUTPUT_SECTION:
+    case OUTPUT_PLAN:
+        if (what->kind == OUTPUT_PLAN ? !has_split : !is_of_profile)
+            break;
+        TRY(what->kind == OUTPUT_PLAN && (int)format != FORMAT_PLOT
+                ? outputs_stages(s, m->certificate, table_format, &text, error)
+                : make_section(s, w, m->certificate, table_format, &text, error));
+        if (format == FORMAT_TEXT)
+            TRY(screen_table(s, NULL, &text, error));
+        break;
+    case OUTPUT_ORIGINAL: /* in PopLiner's model unless another one was requested */
+        if (is_of_profile)
+            TRY(popliner_report_table(s->analysis, (popliner_table)what->number,
+                                      session_memory_model(s, POPLINER_MEMORY_MODEL_POPLINER),
+                                      format, &text, error));
+        break;
+    case OUTPUT_FRAMEWORK:
+        if (has_plan(s, m))
+            TRY(make_plan(s, what, m, &s->listener, &text, error));
+        else if (has_split || m->replicas != NULL)
+            log_message(&s->log, POPLINER_LEVEL_WARNING,
+                        "--output %s: not written, for there is no split.", what->name);
+        break;
+    case OUTPUT_REPORT:
+        if (((unsigned)what->number & m->action) != 0)
+            TRY(make_report(s, w, m, format, &text, error));
+        break;
+    case OUTPUT_POPLINER:
+        if (has_split)
+            TRY(popliner_certificate_text(m->certificate, POPLINER_CERTIFICATE_STAGES_JSON, &text,
+                                          error));
+        break;
+    case OUTPUT_TRACE:
+        if (awaits_split ? has_split : is_of_profile)
+            TRY(popliner_trace_text(s->analysis, model, m->certificate, &text, error));
+        break;
+    case OUTPUT_PROGRAM:
+        return m->action == SOLVE && has_split ? write_program(s, w, error) : POPLINER_OK;
+    case OUTPUT_ANALYSIS:
+        return is_of_profile ? popliner_analysis_store(s->analysis, model, w->path, error)
+                             : POPLINER_OK;
+    case OUTPUT_PAGE:
+        break;
+    }
+    if (text != NULL && w->path == NULL)
+        return session_print(text, what->kind != OUTPUT_FRAMEWORK && what->kind != OUTPUT_ORIGINAL,
+                             error);
+    const popliner_status status =
+        text == NULL ? POPLINER_OK : popliner_file_write(w->path, text, strlen(text), error);
     free(text);
     return status;
 }
@@ -268,7 +238,7 @@ static popliner_status try_plans(session *s, const material *m, popliner_error *
     for (size_t i = 0; i < s->options.outputs.count; i++) {
         const output *what = s->options.outputs.items[i].what;
         char *text = NULL;
-        if (what->kind == OUTPUT_FRAMEWORK && is_made_of(s, what, m) && has_plan(s, m))
+        if (what->kind == OUTPUT_FRAMEWORK && has_plan(s, m))
             TRY(make_plan(s, what, m, NULL, &text, error));
         free(text);
     }

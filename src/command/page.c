@@ -49,10 +49,25 @@ static void add_quoted(growing_text *w, const char *text) {
     text_add(w, "'");
 }
 
-/* Calls `add` for each option of these words that is not as usual, in the order of the help.
- * `value` is NULL for flags. */
-static void options_copy(const options *o, copied words,
-                         void (*add)(void *user, const char *name, const char *value), void *user) {
+/* A file, which is no option even if it begins with a dash. */
+static void add_file(growing_text *w, const options *o, const char *path) {
+    const char *shown = options_shown_path(o, path);
+    text_add(w, " ");
+    text_add(w, *shown == '-' ? "./" : "");
+    add_quoted(w, shown);
+}
+
+static void add_option(growing_text *w, const char *name, const char *value) {
+    text_add(w, w->length > 0 ? " --" : "--");
+    text_add(w, name);
+    if (value != NULL) {
+        text_add(w, *value == '-' ? "=" : " "); /* else it may be taken for an option */
+        add_quoted(w, value);
+    }
+}
+
+/* Adds each option of these words that is not as usual, in the order of the help. */
+static void add_options(growing_text *w, const options *o, copied words) {
     for (size_t i = 0; i < num_options; i++) {
         const option *own = &option_table[i];
         const repeated *list = &o->given[i];
@@ -63,26 +78,7 @@ static void options_copy(const options *o, copied words,
         if (own->copied != words || list->count == 0 || is_usual)
             continue;
         for (size_t k = own->kind->is_list ? 0 : list->count - 1; k < list->count; k++)
-            add(user, own->name, list->texts[k]);
-    }
-}
-
-/* A file, which is no option even if it begins with a dash. */
-static void add_file(growing_text *w, const options *o, const char *path) {
-    const char *shown = options_shown_path(o, path);
-    text_add(w, " ");
-    text_add(w, *shown == '-' ? "./" : "");
-    add_quoted(w, shown);
-}
-
-/* An option of the command line, for options_copy. */
-static void copy_option(void *user, const char *name, const char *value) {
-    growing_text *w = user;
-    text_add(w, w->length > 0 ? " --" : "--");
-    text_add(w, name);
-    if (value != NULL) {
-        text_add(w, *value == '-' ? "=" : " "); /* else it may be taken for an option */
-        add_quoted(w, value);
+            add_option(w, own->name, list->texts[k]);
     }
 }
 
@@ -99,19 +95,19 @@ static growing_text command_words(const options *o) {
         return w;
     if (o->debug != NULL)
         add_file(&w, o, o->debug);
-    options_copy(o, COPIED_INPUT, copy_option, &w);
-    options_copy(o, COPIED_TILES, copy_option, &w);
+    add_options(&w, o, COPIED_INPUT);
+    add_options(&w, o, COPIED_TILES);
     if (o->memory_model == (int)POPLINER_MEMORY_MODEL_POPLINER)
-        copy_option(&w, "memory-model", "popliner");
+        add_option(&w, "memory-model", "popliner");
     else
-        options_copy(o, COPIED_MEMORY, copy_option, &w);
+        add_options(&w, o, COPIED_MEMORY);
     return w;
 }
 
 static growing_text own_words(const options *o, copied words) {
     growing_text w = {0};
     text_add(&w, "");
-    options_copy(o, words, copy_option, &w);
+    add_options(&w, o, words);
     return w;
 }
 
