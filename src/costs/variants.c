@@ -7,7 +7,6 @@
 #include "base/failure.h"
 #include "base/numbers.h"
 #include "costs/costs.h"
-#include "pipeline/moments.h"
 
 /* ---- Variants -------------------------------------------------------------------------------- */
 
@@ -36,79 +35,6 @@ bool pl_variant_choice_is_better(const pl_variant_choice *own, const pl_variant_
     return own->peak_bytes < other->peak_bytes;
 }
 
-/* ---- a stage of units ---- */
-
-pl_variant_counts pl_variants_counts(const pl_variants *v, size_t place) {
-    return (pl_variant_counts){pl_pipeline_held(&v->pipeline, place), false};
-}
-
-size_t pl_variants_num_moments(const pl_variants *v, size_t place) {
-    size_t count = 1;
-    if (v->moments != NULL)
-        pl_moments_of(v->moments, place, &count);
-    return count;
-}
-
-void pl_variants_counts_then(const pl_variants *v, size_t place, size_t num_moments,
-                             pl_variant_counts *counts) {
-    size_t count;
-    counts[0] = pl_variants_counts(v, place);
-    if (v->moments == NULL || num_moments == 0)
-        return;
-    const pl_held *held = pl_moments_of(v->moments, place, &count);
-    held += pl_moments_chunk(v->moments, place);
-    for (size_t i = 0; i < num_moments; ++i, held += v->moments->num_chunks) {
-        counts[i] = (pl_variant_counts){*held, held->sets == 0 && v->has_working_set};
-        if (held->sets > 0)
-            --counts[i].held.sets;
-        else if (!v->has_working_set)
-            counts[i].held.kept -= held->kept > 0;
-    }
-}
-
-void pl_variant_add(pl_variant *sum, const pl_variant *other) {
-    sum->memory_bytes += other->memory_bytes;
-    sum->stash_bytes += other->stash_bytes;
-    sum->set_bytes += other->set_bytes;
-    sum->running_bytes += other->running_bytes;
-    sum->cycles = pl_add_or_never(sum->cycles, other->cycles);
-}
-
-pl_variant_stage pl_variant_stage_begin(const pl_variants *v, size_t first_unit) {
-    pl_variant_stage s = {.variants = v, .first_unit = first_unit, .end = first_unit};
-    while (s.arrival < v->num_arrivals && v->arrivals[s.arrival].unit < first_unit)
-        ++s.arrival;
-    return s;
-}
-
-void pl_variant_stage_extend(pl_variant_stage *s, size_t end) {
-    const pl_variants *v = s->variants;
-    for (; s->end < end; ++s->end) {
-        for (; s->arrival < v->num_arrivals && v->arrivals[s->arrival].unit == s->end;
-             ++s->arrival) {
-            const pl_arrival *arrival = &v->arrivals[s->arrival];
-            bool is_new =
-                arrival->begins_after == SIZE_MAX || s->first_unit > arrival->begins_after;
-            s->shared_bytes += is_new ? arrival->bytes : 0;
-        }
-        pl_variant_add(&s->units, &v->items[v->first[s->end]]);
-        s->units.cycles += v->recompute_cycles[s->end];
-    }
-}
-
-uint64_t pl_variant_stage_cut_cycles(const pl_variant_stage *s) {
-    return s->variants->cut_cycles[s->first_unit] + s->variants->cut_cycles[s->end];
-}
-
-pl_variant pl_variant_stage_full(const pl_variant_stage *s) {
-    const uint64_t inputs = s->variants->inputs_bytes[s->first_unit];
-    pl_variant full = s->units;
-    full.stash_bytes = inputs;
-    full.set_bytes = pl_larger(full.set_bytes, inputs);
-    full.cycles += pl_variant_stage_cut_cycles(s);
-    return full;
-}
-
 /* ---- Ways ------------------------------------------------------------------------------------ */
 
 size_t pl_choices_place(const pl_choices *choices, bool follows_split, size_t num_stages,
@@ -121,8 +47,12 @@ size_t pl_choices_place(const pl_choices *choices, bool follows_split, size_t nu
 
 bool pl_choices_store_the_same(const pl_choices *choices, size_t place, size_t other) {
     const pl_variants *v = choices->variants;
-    bool is_so = v == NULL || pl_variant_counts_equal(pl_variants_counts(v, place),
-                                                      pl_variants_counts(v, other));
+    bool is_so = true;
+    if (v != NULL) {
+        const pl_held own = pl_pipeline_held(&v->pipeline, place);
+        const pl_held others = pl_pipeline_held(&v->pipeline, other);
+        is_so = own.kept == others.kept && own.sets == others.sets;
+    }
     for (size_t i = 0; is_so && i < choices->ways.count; ++i)
         is_so = choices->ways.costs[i]->max_stages_to_end == 1;
     return is_so || place == other;

@@ -72,55 +72,6 @@ typedef struct pl_variant_choice {
 bool pl_variant_choice_is_better(const pl_variant_choice *own, const pl_variant_choice *other,
                                  bool by_cycles);
 
-/* The micro-batches of a stage besides those in its memory. */
-typedef struct pl_variant_counts {
-    pl_held held;
-    bool lacks_set; /* there is not even that in the memory, of which nothing runs */
-} pl_variant_counts;
-
-/* Returns the most micro-batches of a stage at this place. */
-pl_variant_counts pl_variants_counts(const pl_variants *variants, size_t place);
-
-/* Returns the number of moments of the IPU of a stage at this place; 1: each stage has its most.
- * Sets counts[num_moments] to the micro-batches at the first of them, or *counts, for 0, to the
- * most; the needs of the stages of an IPU at one add up to no more than what they need
- * together. */
-size_t pl_variants_num_moments(const pl_variants *variants, size_t place);
-void pl_variants_counts_then(const pl_variants *variants, size_t place, size_t num_moments,
-                             pl_variant_counts *counts);
-
-static inline bool pl_variant_counts_equal(pl_variant_counts a, pl_variant_counts b) {
-    return a.held.kept == b.held.kept && a.held.sets == b.held.sets && a.lacks_set == b.lacks_set;
-}
-
-/* Returns the bytes of a variant, or of a sum of them, without what units share. */
-static inline uint64_t pl_variant_bytes(const pl_variant *variant, pl_variant_counts counts) {
-    return variant->memory_bytes + counts.held.kept * variant->stash_bytes +
-           counts.held.sets * variant->set_bytes - (counts.lacks_set ? variant->running_bytes : 0);
-}
-
-void pl_variant_add(pl_variant *sum, const pl_variant *other);
-
-/* A stage that grows unit by unit: what all its choices share. */
-typedef struct pl_variant_stage {
-    const pl_variants *variants;
-    size_t first_unit;
-    size_t end;     /* one past the last unit */
-    size_t arrival; /* the next one */
-    uint64_t shared_bytes;
-    pl_variant units; /* unchanged, but with the cycles of recomputing */
-} pl_variant_stage;
-
-/* Returns a stage without units. */
-pl_variant_stage pl_variant_stage_begin(const pl_variants *variants, size_t first_unit);
-
-/* Adds units up to `end`. */
-void pl_variant_stage_extend(pl_variant_stage *stage, size_t end);
-
-/* Returns the cycles of the cuts of a stage; the stage if it recomputes all units, with them. */
-uint64_t pl_variant_stage_cut_cycles(const pl_variant_stage *stage);
-pl_variant pl_variant_stage_full(const pl_variant_stage *stage);
-
 /* ---- Ways ------------------------------------------------------------------------------------ */
 
 /* Ways of running stages that each have their own table of costs, for example of a profile with and

@@ -31,7 +31,6 @@ static void apply_max_stages(pl_rules *r, const popliner_constraint *c) {
 }
 
 static void apply_map(pl_rules *r, const popliner_constraint *c) {
-    r->is_mapped = true;
     r->min_stages = c->number;
     apply_max_stages(r, c);
 }

@@ -12,7 +12,6 @@ enum { PL_ANY_IPU = -1 };
 typedef struct pl_rules {
     size_t min_stages;
     size_t max_stages;
-    bool is_mapped;
     size_t min_units;
     size_t max_units;
     popliner_cut_rule *cuts; /* [num_units] */

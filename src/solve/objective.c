@@ -16,7 +16,6 @@ static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
                                    .better = "a lower peak",
                                    .kind = PL_OBJECTIVE_LARGEST,
                                    .unit = PL_UNIT_BYTES,
-                                   .may_lead = true,
                                    .is_everywhere = true,
                                    .is_grown = true,
                                    OF(peak_bytes, max_peak_bytes)},
@@ -28,8 +27,6 @@ static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
                                    .kind = PL_OBJECTIVE_LARGEST,
                                    .unit = PL_UNIT_CYCLES,
                                    .measure = PL_MEASURE_CYCLES,
-                                   .needs_cycles = true,
-                                   .may_lead = true,
                                    .is_everywhere = true,
                                    OF(cycles, max_cycles)},
     [POPLINER_OBJECTIVE_TRAFFIC] = {.name = "traffic",
@@ -40,7 +37,6 @@ static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
                                     .kind = PL_OBJECTIVE_SUM,
                                     .unit = PL_UNIT_CUTS,
                                     .goal = PL_GOAL_FEWEST_CUT_BYTES,
-                                    .may_lead = true,
                                     .is_everywhere = true,
                                     OF(cut_bytes, max_cut_bytes)},
     [POPLINER_OBJECTIVE_IPUS] = {.name = "ipus",
@@ -52,10 +48,8 @@ static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
                                  .unit = PL_UNIT_COUNT,
                                  .goal = PL_GOAL_FEWEST_STAGES,
                                  .is_mapped = true,
-                                 .may_lead = true,
                                  .is_everywhere = true,
                                  OF(num_ipus, max_ipus)},
-    /* must not lead: a single IPU has no spread */
     [POPLINER_OBJECTIVE_BALANCE] =
         {.name = "balance",
          .meaning = "fullest minus emptiest IPU; with cycles before it, their times",
@@ -75,7 +69,6 @@ static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
          .kind = PL_OBJECTIVE_LARGEST,
          .unit = PL_UNIT_BYTES,
          .measure = PL_MEASURE_SHORTFALL,
-         .may_lead = true,
          .is_grown = true,
          .is_more_better = true,
          OF(shortfall_bytes, max_shortfall_bytes)},
@@ -88,7 +81,6 @@ static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
                                    .better = "room for more tokens",
                                    .kind = PL_OBJECTIVE_LARGEST,
                                    .unit = PL_UNIT_TOKENS,
-                                   .may_lead = true,
                                    .is_grown = true,
                                    .is_more_better = true,
                                    .has_own_search = true,
@@ -102,8 +94,6 @@ static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
                                  .kind = PL_OBJECTIVE_LARGEST,
                                  .unit = PL_UNIT_CYCLES,
                                  .measure = PL_MEASURE_CYCLES,
-                                 .needs_cycles = true,
-                                 .may_lead = true,
                                  .has_own_search = true,
                                  OF(cycles, max_cycles)},
 };
@@ -126,8 +116,9 @@ size_t popliner_objectives_complete(popliner_objective *list, size_t num_objecti
                                     const popliner_costs *costs) {
     const popliner_objective first =
         are_of_time(costs) ? POPLINER_OBJECTIVE_CYCLES : POPLINER_OBJECTIVE_MEMORY;
-    if (num_objectives == 0 || objectives[list[0]].may_lead)
+    if (num_objectives == 0 || objectives[list[0]].kind != PL_OBJECTIVE_SPREAD)
         return num_objectives;
+    /* a single IPU has no spread */
     size_t end = 1; /* of the objectives that move one place to the end, as far as `first` was */
     while (end < num_objectives && list[end] != first)
         end++;
@@ -146,7 +137,7 @@ const popliner_objective *pl_objectives_of(const popliner_solver_options *option
 
 const char *pl_objectives_need_cycles(const popliner_solver_options *options) {
     for (size_t i = 0; i < options->num_objectives; ++i)
-        if (objectives[options->objectives[i]].needs_cycles)
+        if (objectives[options->objectives[i]].measure == PL_MEASURE_CYCLES)
             return objectives[options->objectives[i]].name;
     return NULL;
 }

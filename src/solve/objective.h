@@ -70,9 +70,7 @@ typedef struct pl_objective {
     pl_objective_unit unit;
     pl_goal goal;       /* of a SUM or SPREAD */
     pl_measure measure; /* of a LARGEST */
-    bool needs_cycles;  /* of costs */
     bool is_mapped;     /* fixed by a device map */
-    bool may_lead;      /* it may come first where the number of IPUs is not limited */
     /* searches of graphs, of replicas of stages, and of replicas within a slack know it */
     bool is_everywhere;
     bool is_grown;       /* caches of more tokens change it */

@@ -3,6 +3,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "costs/costs.h"
 #include "solve/choosing.h"
 #include "solve/ipus.h"
@@ -95,37 +96,27 @@ static popliner_status find_rules(pl_problem *p, rules *r, popliner_error *error
     }
     p->min_stages = r->of.min_stages;
     p->max_stages = r->of.max_stages;
-    p->is_mapped = r->of.is_mapped;
+    p->is_mapped = options->num_mapped_stages > 0;
 done:
     free(list.items);
     return status;
 }
 
-/* Finds which stages of the device map run on one IPU. */
-static popliner_status find_sharing(pl_problem *p, popliner_error *error) {
-    const size_t num_stages = p->is_mapped ? p->options->num_mapped_stages : 0;
+/* Finds which stages of the device map run on one IPU. O(stages^2). */
+static void find_sharing(pl_problem *p) {
     const size_t *map = p->options->device_map;
-    size_t most_ipu = 0;
-    for (size_t stage = 0; stage < num_stages; ++stage)
-        most_ipu = map[stage] > most_ipu ? map[stage] : most_ipu;
-    p->first_on_ipu = pl_arrays_new(&p->arrays, num_stages, sizeof *p->first_on_ipu);
-    size_t *firsts = calloc(most_ipu + 1, sizeof *firsts); /* by IPU; where there is a count */
-    size_t *counts = calloc(most_ipu + 1, sizeof *counts);
-    const bool have_memory = p->first_on_ipu != NULL && firsts != NULL && counts != NULL;
-    for (size_t stage = 0; have_memory && stage < num_stages; ++stage) {
-        const size_t ipu = map[stage];
-        if (counts[ipu] == 0)
-            firsts[ipu] = stage;
-        counts[ipu]++;
-        p->first_on_ipu[stage] = firsts[ipu];
-        p->num_ipus += firsts[ipu] == stage;
-        p->is_shared = p->is_shared || firsts[ipu] != stage;
-        if (counts[ipu] > p->most_stages_of_ipu)
-            p->most_stages_of_ipu = counts[ipu];
+    for (size_t stage = 0; p->is_mapped && stage < p->options->num_mapped_stages; ++stage) {
+        size_t first = 0;
+        size_t count = 1;
+        while (map[first] != map[stage])
+            ++first;
+        for (size_t other = first; other < stage; ++other)
+            count += map[other] == map[stage];
+        p->first_on_ipu[stage] = first;
+        p->num_ipus += first == stage;
+        p->most_stages_of_ipu = pl_more(p->most_stages_of_ipu, count);
     }
-    free(firsts);
-    free(counts);
-    return have_memory ? POPLINER_OK : pl_fail_memory(error, "the device map");
+    p->is_shared = p->most_stages_of_ipu > 1;
 }
 
 /* True if speeds and links differ between places, and matter: only objectives limit cycles. */
@@ -139,15 +130,8 @@ static uint64_t largest_limit(const pl_problem *p) {
     const popliner_solver_options *o = p->options;
     const size_t most = p->is_mapped ? o->num_mapped_stages : p->max_stages;
     uint64_t largest = 0;
-    for (size_t stage = 0; stage < most; ++stage) {
-        if (!p->is_mapped && stage > o->num_ipu_limits)
-            break; /* an earlier IPU has the usual limit, and later ones with their own follow */
-        uint64_t own = pl_limit_of(o, pl_problem_ipu(p, stage), o->mem_per_tile);
-        largest = own > largest ? own : largest;
-    }
-    for (size_t i = 0; !p->is_mapped && i < o->num_ipu_limits; ++i)
-        if (o->ipu_limits[i].ipu < most && o->ipu_limits[i].value > largest)
-            largest = o->ipu_limits[i].value;
+    for (size_t stage = 0; stage < most; ++stage)
+        largest = pl_larger(largest, pl_limit_of(o, pl_problem_ipu(p, stage), o->mem_per_tile));
     return largest;
 }
 
@@ -182,10 +166,12 @@ popliner_status pl_problem_create_like(pl_problem *problem, const pl_problem *li
     p->max_end = pl_arrays_new(&p->arrays, p->num_units, sizeof *p->max_end);
     p->next_placed = pl_arrays_new(&p->arrays, p->num_units + 1, sizeof *p->next_placed);
     p->next_other = pl_arrays_new(&p->arrays, p->num_units, sizeof *p->next_other);
+    p->first_on_ipu =
+        pl_arrays_new(&p->arrays, options->num_mapped_stages, sizeof *p->first_on_ipu);
     popliner_status status =
         p->arrays.failed ? pl_fail_memory(error, "the constraints") : find_rules(p, &r, error);
     if (status == POPLINER_OK)
-        status = find_sharing(p, error);
+        find_sharing(p);
     if (status == POPLINER_OK && p->is_mapped && costs->follows_split)
         status = pl_costs_of_number(costs, p->min_stages, &p->own_costs, error);
     if (p->own_costs != NULL)

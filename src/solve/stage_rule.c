@@ -157,7 +157,8 @@ static size_t mark_unit(const pl_stage_rule *rule, size_t first, uint8_t **ok, s
 }
 
 size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits) {
-    const popliner_solver_options *options = problem->options;
+    const bool has_shortfalls = limits->max_shortfall_bytes < UINT64_MAX;
+    const bool has_cycles = limits->max_cycles < UINT64_MAX || limits->min_cycles > 0;
     size_t count = 0;
     /* where costs follow the split, each number of stages needs its own rows */
     if (problem->follows_split || problem->is_shared ||
@@ -165,31 +166,18 @@ size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits
         return problem->max_stages;
     if (!problem->depends_on_ipu)
         return 0;
-    const uint64_t plain = pl_limits_peak(problem, limits, SIZE_MAX); /* of no particular IPU */
-    const uint64_t lack = pl_problem_lack(problem, SIZE_MAX);
-    const bool has_shortfalls = limits->max_shortfall_bytes < UINT64_MAX;
-    for (size_t i = 0; i < options->num_ipu_limits; ++i) {
-        size_t ipu = options->ipu_limits[i].ipu;
-        if (ipu >= count && ipu < problem->max_stages && /* no stage is on a later one */
-            (pl_limits_peak(problem, limits, ipu) != plain ||
-             (has_shortfalls && pl_problem_lack(problem, ipu) != lack)))
-            count = ipu + 1;
-    }
-    bool has_cycles = limits->max_cycles < UINT64_MAX || limits->min_cycles > 0;
-    for (size_t i = 0; has_cycles && i < options->num_ipu_speeds; ++i) {
-        size_t ipu = options->ipu_speeds[i].ipu;
-        if (ipu >= count && ipu < problem->max_stages &&
-            options->ipu_speeds[i].value != POPLINER_SPEED_ONE)
-            count = ipu + 1;
-    }
-    if (has_cycles && problem->links.num_special > count)
-        count = problem->links.num_special < problem->max_stages ? problem->links.num_special
-                                                                 : problem->max_stages;
+    const size_t none = POPLINER_MAX_IPU + 1; /* of no particular IPU */
+    const pl_stage_rule usual = pl_stage_rule_of(problem, limits, none, 1);
     for (size_t unit = 0; unit < problem->num_units; ++unit)
         if (problem->unit_ipu[unit] >= (int64_t)count)
-            count = (size_t)problem->unit_ipu[unit] < problem->max_stages
-                        ? (size_t)problem->unit_ipu[unit] + 1
-                        : problem->max_stages;
+            count = pl_fewer((size_t)problem->unit_ipu[unit] + 1, problem->max_stages);
+    for (size_t stage = problem->max_stages; stage-- > count;) {
+        const pl_stage_rule own = pl_stage_rule_of(problem, limits, stage, 1);
+        if (own.max_peak_bytes != usual.max_peak_bytes || own.link_before != usual.link_before ||
+            own.link_after != usual.link_after || (has_cycles && own.speed != usual.speed) ||
+            (has_shortfalls && pl_problem_lack(problem, stage) != pl_problem_lack(problem, none)))
+            return stage + 1;
+    }
     return count;
 }
 

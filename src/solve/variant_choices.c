@@ -7,9 +7,25 @@
 #include "base/failure.h"
 #include "base/numbers.h"
 #include "costs/costs.h"
+#include "pipeline/moments.h"
 #include "solve/ipus.h"
 
 enum { MAX_ROWS = 1 << 22 };
+
+/* The micro-batches of a stage besides those in its memory. */
+typedef struct micro_batches {
+    pl_held held;
+    bool lacks_set; /* there is not even that in the memory, of which nothing runs */
+} micro_batches;
+
+/* A stage that grows unit by unit: what all its choices share. */
+typedef struct growing_stage {
+    size_t first_unit;
+    size_t end;     /* one past the last unit */
+    size_t arrival; /* the next one */
+    uint64_t shared_bytes;
+    pl_variant units; /* unchanged, but with the cycles of recomputing */
+} growing_stage;
 
 /* From a variant of a unit to one that takes more cycles and fewer bytes. */
 typedef struct step {
@@ -35,7 +51,7 @@ typedef struct choosing_unit {
 /* Sums of what the units before one need in a place. */
 typedef struct sums {
     size_t place; /* 0: none yet */
-    pl_variant_counts counts;
+    micro_batches counts;
     uint64_t *fast_bytes;  /* [units + 1]: of the fastest variants */
     uint64_t *least_bytes; /* [units + 1] */
 } sums;
@@ -54,15 +70,15 @@ struct pl_variant_search {
 
     /* The stage of the last bound, which may be longer in the next. */
     size_t place;
-    pl_variant_stage stage;
-    ladder ladder; /* of its first units, up to this one */
+    growing_stage stage; /* without units at first */
+    ladder ladder;       /* of its first units, up to this one */
     size_t end_of_ladder;
 
     /* The question, and rows of numbers: cycles, where a choice comes from, amounts. */
     const pl_variant_question *question;
-    size_t num_all;                 /* moments of the IPU */
-    pl_variant_counts *counts_then; /* [stages * num_all] */
-    choosing_unit *units;           /* [num_units + 1]: the last one ends the options */
+    size_t num_all;        /* moments of the IPU */
+    micro_batches *counts; /* [stages * num_all] */
+    choosing_unit *units;  /* [num_units + 1]: the last one ends the options */
     size_t num_units;
     pl_variant *options; /* the first unit of a stage has the cycles of the cuts */
     size_t num_options;
@@ -88,7 +104,80 @@ static popliner_status fail_memory(popliner_error *error) {
     return pl_fail_memory(error, "the variants of the stages");
 }
 
-/* ---- variants of a unit ---- */
+/* ---- variants ---- */
+
+/* Returns the bytes of a variant, or of a sum of them, without what units share. */
+static uint64_t bytes_of(const pl_variant *variant, micro_batches counts) {
+    return variant->memory_bytes + counts.held.kept * variant->stash_bytes +
+           counts.held.sets * variant->set_bytes - (counts.lacks_set ? variant->running_bytes : 0);
+}
+
+static void add_variant(pl_variant *sum, const pl_variant *other) {
+    sum->memory_bytes += other->memory_bytes;
+    sum->stash_bytes += other->stash_bytes;
+    sum->set_bytes += other->set_bytes;
+    sum->running_bytes += other->running_bytes;
+    sum->cycles = pl_add_or_never(sum->cycles, other->cycles);
+}
+
+/* Returns the number of moments of the IPU of a stage at this place; 1: each stage has its most. */
+static size_t count_moments(const pl_variant_search *f, size_t place) {
+    size_t count = 1;
+    if (f->has_moments && f->of->variants->moments != NULL)
+        pl_moments_of(f->of->variants->moments, place, &count);
+    return count;
+}
+
+/* Sets found[num_moments] to the micro-batches of a stage at the first moments of its IPU; at one,
+ * to the most if no moments count. The needs of the stages of an IPU at a moment add up to no more
+ * than what they need together. */
+static void count_then(const pl_variant_search *f, size_t place, size_t num_moments,
+                       micro_batches *found) {
+    const pl_variants *v = f->of->variants;
+    size_t count;
+    found[0] = (micro_batches){pl_pipeline_held(&v->pipeline, place), false};
+    if (v->moments == NULL || !f->has_moments)
+        return;
+    const pl_held *held = pl_moments_of(v->moments, place, &count);
+    held += pl_moments_chunk(v->moments, place);
+    for (size_t i = 0; i < num_moments; ++i, held += v->moments->num_chunks) {
+        found[i] = (micro_batches){*held, held->sets == 0 && v->has_working_set};
+        if (held->sets > 0)
+            --found[i].held.sets;
+        else if (!v->has_working_set)
+            found[i].held.kept -= held->kept > 0;
+    }
+}
+
+static growing_stage begin_stage(const pl_variants *v, size_t first_unit) {
+    growing_stage s = {.first_unit = first_unit, .end = first_unit};
+    while (s.arrival < v->num_arrivals && v->arrivals[s.arrival].unit < first_unit)
+        ++s.arrival;
+    return s;
+}
+
+static void extend_stage(growing_stage *s, const pl_variants *v, size_t end) {
+    for (; s->end < end; ++s->end) {
+        for (; s->arrival < v->num_arrivals && v->arrivals[s->arrival].unit == s->end;
+             ++s->arrival) {
+            const pl_arrival *arrival = &v->arrivals[s->arrival];
+            if (arrival->begins_after == SIZE_MAX || s->first_unit > arrival->begins_after)
+                s->shared_bytes += arrival->bytes;
+        }
+        add_variant(&s->units, &v->items[v->first[s->end]]);
+        s->units.cycles += v->recompute_cycles[s->end];
+    }
+}
+
+/* Returns the stage if it recomputes all units. */
+static pl_variant recomputed(const growing_stage *s, const pl_variants *v) {
+    const uint64_t inputs = v->inputs_bytes[s->first_unit];
+    pl_variant full = s->units;
+    full.stash_bytes = inputs;
+    full.set_bytes = pl_larger(full.set_bytes, inputs);
+    full.cycles += v->cut_cycles[s->first_unit] + v->cut_cycles[s->end];
+    return full;
+}
 
 /* Returns -1, 0 or 1: whether a saves more bytes for a cycle than b, as many, or fewer. */
 static int compare_ratios(const step *a, const step *b) {
@@ -104,28 +193,26 @@ static int compare_ratios(const step *a, const step *b) {
 
 /* Returns the variant with the fewest cycles, of these with the fewest bytes. */
 static const pl_variant *fastest_of(const pl_variant *variants, size_t count,
-                                    pl_variant_counts counts) {
+                                    micro_batches counts) {
     const pl_variant *fastest = variants;
     for (const pl_variant *own = variants; own < variants + count; ++own)
         if (own->cycles < fastest->cycles ||
-            (own->cycles == fastest->cycles &&
-             pl_variant_bytes(own, counts) < pl_variant_bytes(fastest, counts)))
+            (own->cycles == fastest->cycles && bytes_of(own, counts) < bytes_of(fastest, counts)))
             fastest = own;
     return fastest;
 }
 
 /* Adds the steps of a unit, its lower convex hull, to those of others. */
-static void add_steps(ladder *l, const pl_variant *variants, size_t count,
-                      pl_variant_counts counts) {
+static void add_steps(ladder *l, const pl_variant *variants, size_t count, micro_batches counts) {
     const pl_variant *now = fastest_of(variants, count, counts);
     for (size_t at = 0;;) {
-        const uint64_t bytes = pl_variant_bytes(now, counts);
+        const uint64_t bytes = bytes_of(now, counts);
         const pl_variant *next = NULL;
         step best = {0};
         for (const pl_variant *other = variants; other < variants + count; ++other) {
-            if (pl_variant_bytes(other, counts) >= bytes)
+            if (bytes_of(other, counts) >= bytes)
                 continue;
-            const step own = {other->cycles - now->cycles, bytes - pl_variant_bytes(other, counts)};
+            const step own = {other->cycles - now->cycles, bytes - bytes_of(other, counts)};
             const int order = next == NULL ? -1 : compare_ratios(&own, &best);
             if (order < 0 || (order == 0 && own.cycles > best.cycles)) {
                 next = other;
@@ -223,8 +310,8 @@ static bool has_stages(const pl_variant_search *f) {
     return f->num_amounts > f->num_moments;
 }
 
-static pl_variant_counts *counts_of(const pl_variant_search *f, size_t stage, size_t moment) {
-    return &f->counts_then[stage * f->num_all + moment];
+static micro_batches *counts_of(const pl_variant_search *f, size_t stage, size_t moment) {
+    return &f->counts[stage * f->num_all + moment];
 }
 
 static uint64_t *stage_cycles(const pl_variant_search *f, uint64_t *row, size_t stage) {
@@ -338,10 +425,10 @@ static const step *limit_by_steps(pl_variant_search *f) {
     f->of_options.count = 0;
     for (const choosing_unit *unit = f->units; unit < f->units + f->num_units; ++unit) {
         const pl_variant *options = &f->options[unit->first_option];
-        const pl_variant_counts counts = *counts_of(f, unit->stage, f->moments[0]);
+        const micro_batches counts = *counts_of(f, unit->stage, f->moments[0]);
         const pl_variant *fastest = fastest_of(options, unit->num_options, counts);
         cycles += fastest->cycles;
-        bytes += pl_variant_bytes(fastest, counts);
+        bytes += bytes_of(fastest, counts);
         add_steps(&f->of_options, options, unit->num_options, counts);
     }
     for (size_t i = 0; i < f->of_options.count && (!by_cycles || bytes > f->most[AMOUNTS]); ++i) {
@@ -396,27 +483,27 @@ static popliner_status prepare(pl_variant_search *f, popliner_error *error) {
     const pl_variants *v = f->of->variants;
     size_t unit = 0;
     size_t option = 0;
-    f->num_all = f->has_moments ? pl_variants_num_moments(v, q->stages[0].stages_to_end) : 1;
-    if (!pl_arrays_grow(&f->arrays, &f->counts_then, q->count * f->num_all, sizeof *f->counts_then))
+    f->num_all = count_moments(f, q->stages[0].stages_to_end);
+    if (!pl_arrays_grow(&f->arrays, &f->counts, q->count * f->num_all, sizeof *f->counts))
         return fail_memory(error);
     for (size_t i = 0; i < q->count; ++i) {
-        const popliner_interval *own = &q->stages[i];
-        pl_variant_stage s = pl_variant_stage_begin(v, own->first_unit);
-        pl_variant_stage_extend(&s, own->last_unit + 1);
+        growing_stage s = begin_stage(v, q->stages[i].first_unit);
+        extend_stage(&s, v, q->stages[i].last_unit + 1);
         const size_t begin = unit;
         const size_t end = unit + s.end - s.first_unit;
         f->shared_bytes = s.shared_bytes;
         for (const size_t *first = &v->first[s.first_unit]; unit < end; ++unit, ++first) {
+            const uint64_t cut_cycles =
+                unit == begin ? v->cut_cycles[s.first_unit] + v->cut_cycles[s.end] : 0;
             f->units[unit] = (choosing_unit){i, begin, end, option, first[1] - first[0]};
             for (size_t k = first[0]; k < first[1]; ++k) {
                 f->options[option] = v->items[k];
-                f->options[option++].cycles += unit == begin ? pl_variant_stage_cut_cycles(&s) : 0;
+                f->options[option++].cycles += cut_cycles;
             }
         }
         if (v->has_full)
-            f->options[option++] = pl_variant_stage_full(&s);
-        pl_variants_counts_then(v, own->stages_to_end, f->has_moments ? f->num_all : 0,
-                                counts_of(f, i, 0));
+            f->options[option++] = recomputed(&s, v);
+        count_then(f, q->stages[i].stages_to_end, f->num_all, counts_of(f, i, 0));
     }
     if (q->count > 1)
         f->shared_bytes =
@@ -442,7 +529,7 @@ static popliner_status find_items(pl_variant_search *f, bool has_cycles_of_stage
             const pl_variant *own = &f->options[i];
             row[CYCLES] = pl_speed_cycles(f->question->speed, own->cycles);
             for (size_t m = 0; m < f->num_moments; ++m)
-                row[AMOUNTS + m] = pl_variant_bytes(own, *counts_of(f, unit->stage, f->moments[m]));
+                row[AMOUNTS + m] = bytes_of(own, *counts_of(f, unit->stage, f->moments[m]));
             if (has_stages(f))
                 *stage_cycles(f, row, unit->stage) = own->cycles;
         }
@@ -472,7 +559,7 @@ static void trace(pl_variant_search *f, size_t row) {
         i = is_full ? unit->begin : i - 1;
         f->picked[i] =
             is_full ? full_of(f, unit) : unit->first_option + (size_t)(origin & UINT32_MAX);
-        pl_variant_add(&f->totals[unit->stage], &f->options[f->picked[i]]);
+        add_variant(&f->totals[unit->stage], &f->options[f->picked[i]]);
         row = (size_t)((origin & ~ALL_UNITS) >> 32);
     }
 }
@@ -511,7 +598,7 @@ static size_t find_worst(const pl_variant_search *f, uint64_t *most_bytes) {
     for (size_t moment = 0; moment < f->num_all; ++moment) {
         uint64_t bytes = 0;
         for (size_t i = 0; i < f->question->count; ++i)
-            bytes += pl_variant_bytes(&f->totals[i], *counts_of(f, i, moment));
+            bytes += bytes_of(&f->totals[i], *counts_of(f, i, moment));
         worst = bytes > *most_bytes ? moment : worst;
         *most_bytes = pl_larger(bytes, *most_bytes);
     }
@@ -647,30 +734,31 @@ static const sums *find_sums(pl_variant_search *f, size_t place) {
     if (x->place == place)
         return x;
     x->place = place;
-    pl_variants_counts_then(v, place, f->has_moments ? 1 : 0, &x->counts);
+    count_then(f, place, 1, &x->counts);
     for (size_t unit = 0; unit < v->num_units; ++unit) {
         const pl_variant *own = &v->items[v->first[unit]];
         const size_t count = v->first[unit + 1] - v->first[unit];
         uint64_t least = UINT64_MAX;
         for (size_t i = 0; i < count; ++i)
-            least = pl_smaller(least, pl_variant_bytes(&own[i], x->counts));
+            least = pl_smaller(least, bytes_of(&own[i], x->counts));
         x->least_bytes[unit + 1] = x->least_bytes[unit] + least;
         x->fast_bytes[unit + 1] =
-            x->fast_bytes[unit] + pl_variant_bytes(fastest_of(own, count, x->counts), x->counts);
+            x->fast_bytes[unit] + bytes_of(fastest_of(own, count, x->counts), x->counts);
     }
     return x;
 }
 
 /* Makes f->stage the stage: extends it if it is a beginning of that. */
 static void grow_stage(pl_variant_search *f, const popliner_interval *stage) {
-    if (f->stage.variants == NULL || f->place != stage->stages_to_end ||
-        f->stage.first_unit != stage->first_unit || f->stage.end > stage->last_unit + 1) {
-        f->stage = pl_variant_stage_begin(f->of->variants, stage->first_unit);
+    const pl_variants *v = f->of->variants;
+    if (f->place != stage->stages_to_end || f->stage.first_unit != stage->first_unit ||
+        f->stage.end > stage->last_unit + 1) {
+        f->stage = begin_stage(v, stage->first_unit);
         f->place = stage->stages_to_end;
         f->end_of_ladder = stage->first_unit;
         f->ladder.count = 0;
     }
-    pl_variant_stage_extend(&f->stage, stage->last_unit + 1);
+    extend_stage(&f->stage, v, stage->last_unit + 1);
 }
 
 /* Returns what is left of the bytes of the fastest variants of f->stage after steps that take so
@@ -700,19 +788,20 @@ static uint64_t after_steps(pl_variant_search *f, const sums *x, uint64_t bytes,
  * *is_exact: a choice needs no more, or there is none. */
 static uint64_t bound_of(pl_variant_search *f, const popliner_interval *stage,
                          const pl_choice_wish *wish, uint64_t enough_bytes, bool *is_exact) {
-    const pl_variant_stage *s = &f->stage;
+    const pl_variants *v = f->of->variants;
+    const growing_stage *s = &f->stage;
     const sums *x = find_sums(f, stage->stages_to_end);
     grow_stage(f, stage);
-    const uint64_t most = pl_smaller(wish->max_bytes, s->variants->capacity_bytes);
+    const uint64_t most = pl_smaller(wish->max_bytes, v->capacity_bytes);
     const uint64_t cycles = pl_variant_search_cycles(f, stage);
     const uint64_t fast_bytes = between(x->fast_bytes, stage) + s->shared_bytes;
     const uint64_t least_bytes = between(x->least_bytes, stage) + s->shared_bytes;
-    const pl_variant full = pl_variant_stage_full(s);
-    uint64_t full_bytes = pl_variant_bytes(&full, x->counts) + s->shared_bytes;
+    const pl_variant full = recomputed(s, v);
+    uint64_t full_bytes = bytes_of(&full, x->counts) + s->shared_bytes;
     uint64_t bytes = POPLINER_PEAK_FORBIDDEN;
     bool are_whole = true;
     *is_exact = true;
-    if (!s->variants->has_full || full_bytes > most || full.cycles > wish->max_cycles)
+    if (!v->has_full || full_bytes > most || full.cycles > wish->max_cycles)
         full_bytes = POPLINER_PEAK_FORBIDDEN;
     if (full_bytes <= enough_bytes || least_bytes > most || cycles > wish->max_cycles)
         return full_bytes;
