@@ -15,7 +15,6 @@
 #include "analysis/analysis_data.h"
 #include "diagnosis/diagnosis.h"
 #include "memory/chain_data.h"
-#include "memory/intervals.h"
 #include "memory/stage.h"
 #include "model/layers.h"
 #include "popliner/analysis.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "memory/chain_data.h"
-#include "memory/intervals.h"
 #include "memory/stage.h"
 #include "memory/stage_details.h"
 #include "model/layers.h"

@@ -9,7 +9,6 @@
 
 #include "diagnosis/diagnosis.h"
 #include "memory/chain_data.h"
-#include "memory/intervals.h"
 #include "memory/stage.h"
 #include "model/layers.h"
 #include "popliner/analysis.h"

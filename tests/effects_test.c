@@ -9,7 +9,6 @@
 
 #include "costs/costs.h"
 #include "memory/chain_data.h"
-#include "memory/intervals.h"
 #include "memory/parameters.h"
 #include "memory/passes.h"
 #include "memory/stage.h"

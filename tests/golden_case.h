@@ -11,7 +11,6 @@
 #include <jansson.h>
 
 #include "memory/chain_data.h"
-#include "memory/intervals.h"
 #include "memory/stage.h"
 #include "model/layers.h"
 #include "popliner/profile.h"

@@ -9,7 +9,7 @@
 #include "test_data.h"
 
 #include "memory/chain_data.h"
-#include "memory/intervals.h"
+#include "memory/stage.h"
 #include "model/layers.h"
 #include "popliner/operations.h"
 #include "popliner/solver.h"

@@ -5,7 +5,6 @@
 
 #include "costs/costs.h"
 #include "memory/chain_data.h"
-#include "memory/intervals.h"
 #include "memory/stage.h"
 #include "memory/stage_details.h"
 #include "model/layers.h"

@@ -13,7 +13,6 @@
 #include "costs/costs.h"
 #include "costs/triangle.h"
 #include "memory/chain_data.h"
-#include "memory/intervals.h"
 #include "memory/passes.h"
 #include "memory/stage.h"
 #include "model/layers.h"

@@ -10,7 +10,6 @@
 
 #include "analysis/analysis_data.h"
 #include "memory/chain_data.h"
-#include "memory/intervals.h"
 #include "memory/stage.h"
 #include "popliner/page.h"
 #include "popliner/report.h"

@@ -115,7 +115,7 @@ static void assert_usage(const golden_case *c, const pl_unit_usage *usage, const
         met.also_computed_on += copied[i] != 0 && variables[i] != 0;
         if (!has_account || variables[i] == 0)
             variables[i] |= copied[i];
-        assert_int_equal(units_of(usage, usage->variable_set[i]), variables[i]);
+        assert_int_equal(units_of(usage, usage->by_operation->variable_set[i]), variables[i]);
     }
     free(copied);
     free(programs);
@@ -138,9 +138,8 @@ static void check_usage(const golden_case *c) {
             pl_arrays own = {0};
             for (int has_account = 0; has_account < 2; has_account++) {
                 pl_unit_usage usage = {0};
-                pl_unit_usage_find(&usage, &own, chain->usage,
-                                   &(pl_unit_map){unit_of, pl_chain_num_units(chain),
-                                                  has_account != 0 && pl_chain_is_full(chain)});
+                pl_unit_usage_find(&usage, &own, chain->usage, unit_of, pl_chain_num_units(chain),
+                                   has_account != 0 && pl_chain_is_full(chain));
                 assert_false(own.failed);
                 assert_int_equal(usage.num_units, pl_chain_num_units(chain));
                 assert_usage(c, &usage, unit_of,

@@ -10,7 +10,6 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/chain_data.h"
-#include "memory/intervals.h"
 #include "memory/stage.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"

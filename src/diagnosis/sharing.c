@@ -116,8 +116,7 @@ popliner_status pl_sharing_measure(const popliner_profile *profile, const pl_ope
     for (size_t i = 0; !own.failed && i < num_operations; i++)
         unit_of_operation[i] = (uint32_t)pl_layers_unit_of(layers, i);
     if (!own.failed)
-        pl_unit_usage_find(&usage, &own, by_operation,
-                           &(pl_unit_map){unit_of_operation, n + 1, false});
+        pl_unit_usage_find(&usage, &own, by_operation, unit_of_operation, n + 1, false);
     if (!own.failed)
         find_groups(&groups, profile, &usage);
     if (own.failed) {

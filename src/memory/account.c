@@ -8,27 +8,10 @@
 #include "model/operations.h"
 
 void pl_account_allocate(pl_account *account, pl_arrays *arrays, size_t num_tiles) {
-    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
         account->truth_bytes[group] = pl_arrays_new(arrays, num_tiles, sizeof(uint64_t));
-        account->explained_bytes[group] = pl_arrays_new(arrays, num_tiles, sizeof(uint64_t));
-    }
     account->fixed_bytes = pl_arrays_new(arrays, num_tiles, sizeof(uint64_t));
     account->overheads = pl_arrays_new(arrays, num_tiles, sizeof *account->overheads);
-}
-
-/* Counts the code of all operations. */
-static void explain(pl_account *account, pl_arrays *arrays, const pl_chain *chain) {
-    pl_arrays own = {0};
-    pl_code_counter counter;
-    pl_code_counter_begin(&counter, &own, chain->model, chain->profile);
-    for (size_t i = 0; !own.failed && i < chain->num_operations; i++) {
-        const popliner_operation *operation = pl_operation_at(chain->operations, i);
-        for (size_t k = 0; k < operation->num_programs; k++)
-            pl_code_counter_add(&counter, operation->programs[k], account->explained_bytes);
-    }
-    if (!own.failed)
-        pl_code_counter_finish(&counter, account->explained_bytes);
-    pl_arrays_end(&own, arrays);
 }
 
 /* Adds up the always-live variables: code, and what no operation touches. */
@@ -52,8 +35,6 @@ static void sort_variables(pl_account *account, const popliner_profile *p) {
         const uint32_t *apart;
         const size_t num_apart = pl_account_apart(account, tile, &apart);
         account->overheads[tile] = pl_overhead_of_tile(p, tile, apart, num_apart);
-        for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
-            account->fixed_bytes[tile] += pl_account_fixed_code(account, group, tile);
     }
 }
 
@@ -61,23 +42,14 @@ void pl_account_create(pl_account *account, pl_arrays *arrays, const pl_chain *c
     const popliner_profile *p = chain->profile;
     const size_t num_tiles = p->target.num_tiles;
     pl_account_allocate(account, arrays, num_tiles);
-    if (arrays->failed)
+    if (arrays->failed || !pl_chain_is_full(chain))
         return;
-    if (!pl_chain_is_full(chain)) {
-        for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
-            memset(account->truth_bytes[group], 0xff, num_tiles * sizeof(uint64_t));
-            memset(account->explained_bytes[group], 0xff, num_tiles * sizeof(uint64_t));
-        }
-        return;
-    }
     account->profile = p;
     account->variable_set = chain->usage->variable_set;
     for (size_t category = 0; category < p->num_categories; category++)
         account->group[category] = pl_code_group(p, category);
     account->apart_start = pl_arrays_new(arrays, num_tiles + 1, sizeof(uint64_t));
     account->apart = p->apart_variable;
-    if (!arrays->failed)
-        explain(account, arrays, chain);
     if (!arrays->failed)
         sort_variables(account, p);
 }

@@ -1,8 +1,7 @@
 /* The compiler's account of a profile, and the part of it that operations explain.
  *
- * With a memory model that follows the account, every stage has the unattributed memory, and no
- * stage has more code than the compiler counts. For any other model it adds nothing and limits
- * nothing, so that callers need not distinguish the models.
+ * In the full model every stage has the unattributed memory, and no stage has more code than the
+ * compiler counts. PopLiner's model reads none of it: all is 0 there.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_MEMORY_ACCOUNT_H
@@ -17,17 +16,16 @@
 #include "profile/profile_data.h"
 
 /* By tile. For a group of code, `truth` is the bytes of the compiler's always-live variables of the
- * group, `explained` those that the programs of all operations explain. A stage whose own programs
- * explain e bytes of the group has
+ * group. Where the programs of all operations explain `explained` of it, a stage whose own programs
+ * explain e bytes has
  *
  *       min(e, truth) + max(0, truth - explained)
  *
- * of it: unattributed code is in every stage, and no stage has more than the total. For all
- * operations together this is the truth, whichever of the two is larger. `fixed` is the second
- * summand of all groups, and all other always-live variables that no operation touches. */
+ * of it: unattributed code (fixed_code_bytes of a digest) is in every stage, and no stage has more
+ * than the total. For all operations together this is the truth, whichever of the two is larger.
+ * `fixed` is all other always-live variables that no operation touches. */
 typedef struct pl_account {
-    uint64_t *truth_bytes[PL_NUM_CODE_GROUPS]; /* UINT64_MAX without limit, like the next one */
-    uint64_t *explained_bytes[PL_NUM_CODE_GROUPS];
+    uint64_t *truth_bytes[PL_NUM_CODE_GROUPS];
     uint64_t *fixed_bytes;
     pl_overhead *overheads;
 
@@ -76,14 +74,6 @@ static inline size_t pl_account_apart(const pl_account *account, size_t tile,
     return account->apart == NULL
                ? 0
                : (size_t)(account->apart_start[tile + 1] - account->apart_start[tile]);
-}
-
-/* Returns the unattributed code of a group on a tile, which every stage has: part of
- * fixed_bytes. */
-static inline uint64_t pl_account_fixed_code(const pl_account *account, int group, size_t tile) {
-    const uint64_t truth_bytes = account->truth_bytes[group][tile];
-    const uint64_t explained_bytes = account->explained_bytes[group][tile];
-    return truth_bytes > explained_bytes ? truth_bytes - explained_bytes : 0;
 }
 
 #endif

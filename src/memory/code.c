@@ -5,17 +5,6 @@
 
 #include "profile/profile_data.h"
 
-static void find_kinds(pl_arrays *arrays, pl_vertex_kinds *kinds, popliner_memory_model model,
-                       const popliner_profile *p) {
-    const size_t count = p->num_vertex_types;
-    kinds->kind_of_type = pl_arrays_new(arrays, count, sizeof *kinds->kind_of_type);
-    kinds->code_of_type = pl_arrays_new(arrays, count, sizeof *kinds->code_of_type);
-    for (size_t i = 0; !arrays->failed && i < count; i++)
-        kinds->kind_of_type[i] = kinds->code_of_type[i] = (uint32_t)i;
-    if (!arrays->failed && model == POPLINER_MEMORY_MODEL_POPLINER)
-        pl_popliner_merge_vertex_types(kinds, arrays, p);
-}
-
 void pl_add_vertex_instances(const popliner_profile *p, uint32_t compute_set,
                              uint64_t *by_tile_bytes) {
     for (uint32_t i = p->compute_set_vertices_start[compute_set];
@@ -53,7 +42,12 @@ void pl_code_counter_begin(pl_code_counter *counter, pl_arrays *arrays, popliner
     counter->compute_set_seen = pl_arrays_new(arrays, p->num_compute_sets, sizeof(uint32_t));
     counter->type_seen = pl_arrays_new(arrays, p->num_vertex_types * num_tiles, 1);
     counter->code_bytes = pl_arrays_new(arrays, num_tiles, sizeof(uint64_t));
-    find_kinds(arrays, &counter->kinds, model, p);
+    counter->kind_of_type = pl_arrays_new(arrays, p->num_vertex_types, sizeof(uint32_t));
+    counter->code_of_type = pl_arrays_new(arrays, p->num_vertex_types, sizeof(uint32_t));
+    for (uint32_t i = 0; !arrays->failed && i < p->num_vertex_types; i++)
+        counter->kind_of_type[i] = counter->code_of_type[i] = i;
+    if (!arrays->failed && model == POPLINER_MEMORY_MODEL_POPLINER)
+        pl_popliner_merge_vertex_types(counter);
 }
 
 void pl_code_counter_reset(pl_code_counter *counter) {
@@ -73,7 +67,7 @@ static void add_compute_set(pl_code_counter *counter, uint32_t set, uint64_t *st
     pl_add_vertex_state(counter->model, p, set, state_bytes);
     for (uint32_t i = p->compute_set_vertices_start[set];
          i < p->compute_set_vertices_start[set + 1]; i++) {
-        uint32_t kind = counter->kinds.kind_of_type[p->compute_set_vertex_type[i]];
+        uint32_t kind = counter->kind_of_type[p->compute_set_vertex_type[i]];
         uint8_t *seen = counter->type_seen + kind * num_tiles;
         pl_tile_runs walk = pl_tile_runs_of(p, p->compute_set_vertex_instances[i]);
         size_t first;
@@ -99,11 +93,10 @@ void pl_code_counter_finish(pl_code_counter *counter, uint64_t *const groups[PL_
     size_t num_tiles = p->target.num_tiles;
     for (size_t type = 0; type < p->num_vertex_types; type++) {
         const uint8_t *seen = counter->type_seen + type * num_tiles;
-        if (counter->kinds.kind_of_type[type] != type || memchr(seen, 1, num_tiles) == NULL)
+        if (counter->kind_of_type[type] != type || memchr(seen, 1, num_tiles) == NULL)
             continue;
         memset(counter->code_bytes, 0, num_tiles * sizeof *counter->code_bytes);
-        pl_series_add(p, p->vertex_type_code[counter->kinds.code_of_type[type]], 1,
-                      counter->code_bytes);
+        pl_series_add(p, p->vertex_type_code[counter->code_of_type[type]], 1, counter->code_bytes);
         for (size_t tile = 0; tile < num_tiles; tile++)
             groups[PL_VERTEX_CODE][tile] += seen[tile] ? counter->code_bytes[tile] : 0;
     }

@@ -9,17 +9,6 @@
 #include "memory/parts.h"
 #include "popliner/profile.h"
 
-/* The vertex types that a memory model distinguishes. */
-typedef struct pl_vertex_kinds {
-    uint32_t *kind_of_type; /* [num_vertex_types]: the type that represents its kind */
-    uint32_t *code_of_type; /* [num_vertex_types]: the type whose code it has */
-} pl_vertex_kinds;
-
-/* Merges, in PopLiner's model, types with equal name and size, with the code of the last type of
- * their name; at first each vertex type has its own. */
-void pl_popliner_merge_vertex_types(pl_vertex_kinds *kinds, pl_arrays *arrays,
-                                    const popliner_profile *profile);
-
 /* Adds the instances of a compute set's vertices, times the size of their type, to
  * by_tile_bytes[num_tiles]. */
 void pl_add_vertex_instances(const popliner_profile *profile, uint32_t compute_set,
@@ -42,7 +31,10 @@ void pl_add_program_code(const popliner_profile *profile, uint32_t program,
 typedef struct pl_code_counter {
     popliner_memory_model model;
     const popliner_profile *profile;
-    pl_vertex_kinds kinds;
+    /* By vertex type, all different in the full model: the type that represents its kind, and the
+     * one whose code it has. */
+    uint32_t *kind_of_type;
+    uint32_t *code_of_type;
     uint32_t number;            /* marks what the current set has counted */
     uint32_t *program_seen;     /* [num_programs] */
     uint32_t *compute_set_seen; /* [num_compute_sets] */
@@ -64,5 +56,9 @@ void pl_code_counter_add(pl_code_counter *counter, uint32_t program,
 
 /* Adds the code of all vertex types of the set to groups[PL_VERTEX_CODE]. */
 void pl_code_counter_finish(pl_code_counter *counter, uint64_t *const groups[PL_NUM_CODE_GROUPS]);
+
+/* Merges, for PopLiner's model, types with equal name and size, with the code of the last type of
+ * their name. O(vertex types^2). */
+void pl_popliner_merge_vertex_types(pl_code_counter *counter);
 
 #endif

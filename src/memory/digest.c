@@ -248,27 +248,16 @@ static void find_inputs(pl_digest *digest) {
     find_waits(inputs, p, digest->pass_usage->passes.loss_step);
 }
 
-pl_digest *pl_digest_begin(const pl_chain *chain, const pl_account *account,
-                           pl_pass_usage *pass_usage, const pl_gradients *gradients) {
-    const popliner_profile *p = chain->profile;
-    const pl_passes *passes = &pass_usage->passes;
-    pl_digest *digest = calloc(1, sizeof *digest);
-    if (digest == NULL)
-        return NULL;
-    pl_arrays *own = &digest->arrays;
-    digest->chain = chain;
-    digest->account = account;
-    digest->pass_usage = pass_usage;
-    digest->gradients = gradients;
-    digest->tiles = pl_arrays_new(own, p->target.num_tiles, sizeof *digest->tiles);
-    if (passes->is_training)
-        digest->was_kept = pl_arrays_new(own, p->num_classes, 1);
-    for (uint32_t i = 0; !own->failed && passes->is_training && i < p->num_classes; i++)
-        digest->was_kept[i] = pl_class_crosses(p, i, passes->turn_step);
-    if (!own->failed)
-        return digest;
-    pl_digest_free(digest);
-    return NULL;
+void pl_digest_begin(pl_digest *digest, pl_arrays *arrays, const pl_chain *chain,
+                     const pl_account *account, pl_pass_usage *pass_usage,
+                     const pl_gradients *gradients) {
+    *digest = (pl_digest){
+        .chain = chain,
+        .account = account,
+        .pass_usage = pass_usage,
+        .gradients = gradients,
+        .tiles = pl_arrays_new(arrays, chain->profile->target.num_tiles, sizeof *digest->tiles),
+    };
 }
 
 static void begin_inputs(pl_digest *digest, pl_arrays *arrays) {
@@ -295,12 +284,8 @@ static void drop_tile(pl_digest *digest, size_t tile) {
 }
 
 void pl_digest_free(pl_digest *digest) {
-    if (digest == NULL)
-        return;
     for (size_t i = 0; digest->tiles != NULL && i < digest->chain->profile->target.num_tiles; i++)
         drop_tile(digest, i);
-    pl_arrays_free(&digest->arrays);
-    free(digest);
 }
 
 /* ---- Bytes by three numbers ------------------------------------------------------------------ */
@@ -371,23 +356,33 @@ static digest_work *new_work(pl_arrays *own, const pl_digest *digest) {
 
 /* ---- Code, and data that is always live ------------------------------------------------------ */
 
-static void add_sum(digest_work *work, uint32_t set, uint32_t sum, uint64_t bytes) {
+static uint64_t add_sum(digest_work *work, uint32_t set, uint32_t sum, uint64_t bytes) {
     if (bytes > 0)
         add_to_tally(&work->sums, set, sum, 0, bytes);
+    return bytes;
 }
 
-static void add_code(digest_work *work, const pl_digest *digest, size_t tile) {
+static void add_code(digest_work *work, const pl_digest *digest, size_t number,
+                     pl_digest_tile *tile) {
     const pl_digest_inputs *inputs = digest->inputs;
     const popliner_profile *p = digest->chain->profile;
     const size_t num_tiles = p->target.num_tiles;
+    uint64_t explained_bytes[PL_NUM_CODE_GROUPS] = {0};
     for (uint32_t group = 0; group < PL_NUM_CODE_GROUPS; group++)
         for (size_t row = 0; row < inputs->rows.count; row++)
-            add_sum(work, *(const uint32_t *)pl_key_at(&inputs->rows, row), group,
-                    inputs->set_bytes[group][row * num_tiles + tile]);
+            explained_bytes[group] +=
+                add_sum(work, *(const uint32_t *)pl_key_at(&inputs->rows, row), group,
+                        inputs->set_bytes[group][row * num_tiles + number]);
     for (size_t type = 0; type < p->num_vertex_types; type++)
-        if (inputs->type_set[type * num_tiles + tile] != 0)
-            add_sum(work, inputs->type_set[type * num_tiles + tile], PL_VERTEX_CODE,
-                    inputs->type_code_bytes[type * num_tiles + tile]);
+        if (inputs->type_set[type * num_tiles + number] != 0)
+            explained_bytes[PL_VERTEX_CODE] +=
+                add_sum(work, inputs->type_set[type * num_tiles + number], PL_VERTEX_CODE,
+                        inputs->type_code_bytes[type * num_tiles + number]);
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
+        const uint64_t truth_bytes = digest->account->truth_bytes[group][number];
+        tile->fixed_code_bytes[group] =
+            truth_bytes - pl_smaller(explained_bytes[group], truth_bytes);
+    }
 }
 
 static void add_always_live(digest_work *work, const pl_digest *digest, uint64_t variable) {
@@ -448,10 +443,9 @@ static void divide_ranges(digest_work *work, const pl_digest *digest, uint64_t v
     const uint32_t after = pl_digest_counting(digest, work->live, counting, class_index, false);
     const size_t turn = digest->pass_usage->passes.turn_step;
     /* where accumulators are added, a gradient lives until it is complete */
-    const pl_gradients *gradients = digest->gradients;
     const size_t complete = (work->live & PL_LIVE_ACCUMULATES) == 0
                                 ? PL_NONE
-                                : gradients->complete_step[gradients->variable_set[variable]];
+                                : pl_complete_step(digest->gradients, digest->chain, variable);
     for (uint32_t k = p->class_ranges_start[class_index];
          k < p->class_ranges_start[class_index + 1]; k++) {
         const size_t first = p->range_first_step[k];
@@ -778,7 +772,7 @@ static bool make_lists(pl_digest *digest, digest_work *work, size_t tile, size_t
     pl_keys_empty(&work->parts.keys);
     pl_keys_empty(&work->stored.keys);
     if (work->is_new)
-        add_code(work, digest, tile);
+        add_code(work, digest, tile, made);
     add_variables(work, digest, tile);
     return !work->arrays->failed && (!work->is_new || fill_tile(work, digest, tile, made)) &&
            fill_live(work, digest, &made->live[live]);

@@ -87,6 +87,7 @@ typedef struct pl_digest_tile {
     pl_digest_stash *stash[PL_NUM_STASHES]; /* by the recomputation */
     size_t num_sums;
     size_t num_stash[PL_NUM_STASHES];
+    uint64_t fixed_code_bytes[PL_NUM_CODE_GROUPS]; /* of no operation: memory/account.h */
     pl_digest_live live[PL_NUM_LIVES];
 } pl_digest_tile;
 
@@ -95,17 +96,16 @@ typedef struct pl_digest {
     const pl_account *account;
     pl_pass_usage *pass_usage; /* also gets the sets of vertex types */
     const pl_gradients *gradients;
-    pl_arrays arrays;  /* own all arrays, but not the blocks of tiles */
-    uint8_t *was_kept; /* [classes], only if it trains: it is live across the turn */
-    pl_digest_tile *tiles;
+    pl_digest_tile *tiles;           /* own their blocks */
     bool is_made[PL_NUM_LIVES];      /* all tiles are */
     struct pl_digest_inputs *inputs; /* that all tiles share; NULL while none are made */
 } pl_digest;
 
-/* Begins a digest without tiles, which refers to the others. NULL if memory is short. Free with
- * pl_digest_free. O(classes). */
-pl_digest *pl_digest_begin(const pl_chain *chain, const pl_account *account,
-                           pl_pass_usage *pass_usage, const pl_gradients *gradients);
+/* Begins a digest without tiles, which refers to the others, with arrays in `arrays`. Free with
+ * pl_digest_free what these do not own. */
+void pl_digest_begin(pl_digest *digest, pl_arrays *arrays, const pl_chain *chain,
+                     const pl_account *account, pl_pass_usage *pass_usage,
+                     const pl_gradients *gradients);
 void pl_digest_free(pl_digest *digest);
 
 /* How to make tiles. */
@@ -148,14 +148,15 @@ static inline bool pl_digest_meets(const pl_digest *digest, uint32_t set, const 
 static inline uint32_t pl_digest_counting(const pl_digest *digest, size_t live,
                                           const pl_counting *counting, uint32_t class_index,
                                           bool is_before_turn) {
-    const bool passes_through = (live & PL_LIVE_PASSES_THROUGH) != 0 &&
-                                digest->chain->profile->class_always_live[class_index] == 0;
-    if (!passes_through)
+    const popliner_profile *p = digest->chain->profile;
+    if ((live & PL_LIVE_PASSES_THROUGH) == 0 || p->class_always_live[class_index] != 0)
         return counting->touching;
     if (is_before_turn)
         return counting->before;
-    return digest->was_kept != NULL && digest->was_kept[class_index] != 0 ? counting->touching
-                                                                          : counting->after;
+    /* what was stored does not pass through again */
+    return pl_class_crosses(p, class_index, digest->pass_usage->passes.turn_step)
+               ? counting->touching
+               : counting->after;
 }
 
 #endif

@@ -12,13 +12,14 @@
 
 /* ---- Bytes that do not depend on steps ------------------------------------------------------- */
 
-static pl_steady_bytes steady_of(const pl_estimation *estimation, size_t tile,
+static pl_steady_bytes steady_of(const pl_estimation *estimation, size_t number,
                                  const uint64_t sum_bytes[PL_NUM_SUMS], uint64_t apart_bytes) {
     const pl_account *account = estimation->digest->account;
+    const uint64_t *fixed_code_bytes = estimation->digest->tiles[number].fixed_code_bytes;
     pl_steady_bytes s = {
         .data_bytes = sum_bytes[PL_SUM_DATA],
         .parameter_bytes = sum_bytes[PL_SUM_PARAMETERS],
-        .fixed_bytes = account->fixed_bytes[tile],
+        .fixed_bytes = account->fixed_bytes[number],
         .placed.apart = apart_bytes,
     };
     s.placed.always = s.data_bytes + s.fixed_bytes;
@@ -27,18 +28,17 @@ static pl_steady_bytes steady_of(const pl_estimation *estimation, size_t tile,
         s.placed.always += s.added_bytes[i];
     }
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
-        const uint64_t fixed_code_bytes = pl_account_fixed_code(account, group, tile);
-        s.code_bytes[group] = pl_smaller(sum_bytes[group], account->truth_bytes[group][tile]);
+        s.code_bytes[group] = pl_smaller(sum_bytes[group], account->truth_bytes[group][number]);
         s.all_code_bytes += s.code_bytes[group];
-        s.placed.code += s.code_bytes[group] + fixed_code_bytes;
-        s.placed.always -= fixed_code_bytes;
+        s.fixed_bytes += fixed_code_bytes[group];
+        s.placed.code += s.code_bytes[group] + fixed_code_bytes[group];
     }
-    s.placed.state =
-        s.code_bytes[PL_VERTEX_STATE] + pl_account_fixed_code(account, PL_VERTEX_STATE, tile);
+    s.placed.state = s.code_bytes[PL_VERTEX_STATE] + fixed_code_bytes[PL_VERTEX_STATE];
     return s;
 }
 
-uint64_t pl_steady_sum(const pl_steady_bytes *s, popliner_need need) {
+/* Returns what an estimate includes of the bytes. */
+static uint64_t steady_sum(const pl_steady_bytes *s, popliner_need need) {
     uint64_t bytes = s->all_code_bytes + s->data_bytes + s->fixed_bytes;
     for (int i = 0; i < PL_NUM_ADDED; i++)
         if ((pl_parts[PL_FIRST_ADDED + i].needs >> need & 1) != 0)
@@ -80,7 +80,7 @@ pl_need_line pl_stage_tile_need(const pl_estimation *estimation, popliner_need n
     const pl_live_peak *peak = pl_stage_tile_peak(estimation, need, tile);
     pl_placed_bytes placed = tile->steady.placed;
     placed.freed = estimation->frees[need] ? stash->freed_bytes : 0;
-    uint64_t bytes = peak->bytes + peak->buffer_bytes + pl_steady_sum(&tile->steady, need);
+    uint64_t bytes = peak->bytes + peak->buffer_bytes + steady_sum(&tile->steady, need);
     if (need == POPLINER_NEED_LEAST)
         bytes -= peak->unexplained_bytes;
     return pl_need_of(&estimation->rule, need, layout, bytes, placed, stash->bytes);
@@ -109,22 +109,25 @@ static pl_live_peak peak_of(const pass_peak *pass, uint64_t buffer_bytes) {
                           buffer_bytes, pass->segment->step};
 }
 
+/* Returns the pass with the largest peak, the first of equals. */
+static int largest_pass(const pass_peak peaks[NUM_PASSES],
+                        const uint64_t buffer_bytes[NUM_PASSES]) {
+    const pass_peak *before = &peaks[BEFORE_TURN];
+    const pass_peak *after = &peaks[FROM_TURN];
+    if (before->segment == NULL || after->segment == NULL)
+        return before->segment == NULL ? FROM_TURN : BEFORE_TURN;
+    return after->bytes + buffer_bytes[FROM_TURN] > before->bytes + buffer_bytes[BEFORE_TURN]
+               ? FROM_TURN
+               : BEFORE_TURN;
+}
+
+static const uint64_t no_buffers[NUM_PASSES] = {0, 0};
+
 /* Finds the peak of both passes, without and with the buffers of each. */
 static void find_peaks(const pass_peak peaks[NUM_PASSES], const uint64_t buffer_bytes[NUM_PASSES],
                        pl_stage_tile *result) {
-    const pass_peak *before = &peaks[BEFORE_TURN];
-    const pass_peak *after = &peaks[FROM_TURN];
-    const bool has_both = before->segment != NULL && after->segment != NULL;
-    int plain = before->segment == NULL ? FROM_TURN : BEFORE_TURN;
-    int buffered = plain;
-    if (has_both) {
-        plain = after->bytes > before->bytes ? FROM_TURN : BEFORE_TURN;
-        buffered =
-            after->bytes + buffer_bytes[FROM_TURN] > before->bytes + buffer_bytes[BEFORE_TURN]
-                ? FROM_TURN
-                : BEFORE_TURN;
-    }
-    result->plain = peak_of(&peaks[plain], 0);
+    const int buffered = largest_pass(peaks, buffer_bytes);
+    result->plain = peak_of(&peaks[largest_pass(peaks, no_buffers)], 0);
     result->buffered = peak_of(&peaks[buffered], buffer_bytes[buffered]);
 }
 
@@ -391,7 +394,6 @@ void pl_row_extend(pl_row *row, pl_stage_tile *result, pl_tile_stash *stash) {
 /* ---- Each unit alone ------------------------------------------------------------------------- */
 
 bool pl_row_measure_each(pl_row *row, size_t number, pl_stage_tile *results) {
-    static const uint64_t no_buffers[NUM_PASSES] = {0, 0};
     const pl_digest *digest = row->estimation->digest;
     const pl_digest_tile *tile = &digest->tiles[number];
     const pl_digest_live *live = &tile->live[row->estimation->live];

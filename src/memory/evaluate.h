@@ -47,8 +47,6 @@ typedef struct pl_estimation {
     struct pl_popliner_meter *popliner; /* for PopLiner's model, else NULL */
     pl_digest *digest;                  /* see pl_estimation_has_tiles */
     size_t live;                        /* how its live ranges count */
-    bool is_training;                   /* the profile */
-    bool has_accumulators;              /* the profile, in the full model, if it trains */
     size_t max_stages;                  /* of the pipeline: 1 if it stores nothing */
     bool has_stash;                     /* something is stored, by the way to recompute */
     popliner_recompute recompute;
@@ -78,9 +76,6 @@ pl_stage_tile_peak(const pl_estimation *estimation, popliner_need need, const pl
 pl_need_line pl_stage_tile_need(const pl_estimation *estimation, popliner_need need,
                                 const pl_overhead *layout, const pl_stage_tile *tile,
                                 const pl_tile_stash *stash);
-
-/* Returns what an estimate includes of the bytes. */
-uint64_t pl_steady_sum(const pl_steady_bytes *steady, popliner_need need);
 
 /* Sets the parts that a tile has in a stage with this peak, in part_bytes[POPLINER_NUM_PARTS]; not
  * the stash and the layout. */

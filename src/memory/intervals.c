@@ -2,7 +2,7 @@
  * that begin with one unit.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "memory/intervals.h"
+#include "memory/stage.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -14,7 +14,6 @@
 #include "costs/costs.h"
 #include "costs/triangle.h"
 #include "memory/chain_data.h"
-#include "memory/stage.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 
@@ -55,10 +54,21 @@ typedef struct entry {
     const pl_tile_stash *stash;
 } entry;
 
-static void add_line(const tile_work *t, worker *w, popliner_need need, size_t interval,
-                     const pl_peak_piece *line) {
-    pl_peak_lines_add(&t->lines[need][interval], &w->arrays, t->made->largest[need].max_copies,
-                      line);
+/* Adds the lines of an estimate to a stage; of the piece all but what the estimate tells is set. */
+static void add_lines(const tile_work *t, worker *w, popliner_need need, size_t interval,
+                      const pl_need_line *line, pl_peak_piece piece) {
+    const size_t max_copies = t->made->largest[need].max_copies;
+    piece.bytes = line->level_bytes;
+    piece.layout_bytes = line->level_bytes - line->level_live_bytes;
+    /* a separate line, below the other one with any copies */
+    if (line->freed_bytes > 0 || line->bytes != line->level_bytes)
+        pl_peak_lines_add(&t->lines[need][interval], &w->arrays, max_copies, &piece);
+    piece.bytes = line->bytes;
+    piece.stash_bytes = line->copy_bytes;
+    piece.layout_bytes = line->bytes - line->live_bytes;
+    piece.copy_layout_bytes = line->copy_bytes - line->live_copy_bytes;
+    piece.freed_bytes = line->freed_bytes;
+    pl_peak_lines_add(&t->lines[need][interval], &w->arrays, max_copies, &piece);
 }
 
 /* Adds an estimate of a tile to that of a stage. */
@@ -67,13 +77,7 @@ static void add_need(const tile_work *t, worker *w, popliner_need need, const en
     const pl_live_peak *peak = pl_stage_tile_peak(&t->estimation, need, e->measured);
     const pl_steady_bytes *steady = &e->measured->steady;
     pl_peak_piece piece = {
-        .bytes = line->bytes,
-        .stash_bytes = line->copy_bytes,
-        .unexplained_bytes =
-            steady->fixed_bytes + (need == POPLINER_NEED_LEAST ? 0 : peak->unexplained_bytes),
-        .layout_bytes = line->bytes - line->live_bytes,
-        .copy_layout_bytes = line->copy_bytes - line->live_copy_bytes,
-        .freed_bytes = line->freed_bytes,
+        .unexplained_bytes = steady->fixed_bytes + peak->unexplained_bytes,
         .always_live_bytes = steady->data_bytes,
         .code_bytes = steady->all_code_bytes,
         .buffer_bytes = peak->buffer_bytes,
@@ -81,14 +85,7 @@ static void add_need(const tile_work *t, worker *w, popliner_need need, const en
         .step = peak->step,
     };
     memcpy(piece.added_bytes, steady->added_bytes, sizeof piece.added_bytes);
-    pl_peak_piece level = piece;
-    level.bytes = line->level_bytes;
-    level.layout_bytes = line->level_bytes - line->level_live_bytes;
-    level.stash_bytes = level.copy_layout_bytes = level.freed_bytes = 0;
-    /* a separate line, below the other one with any copies */
-    if (line->freed_bytes > 0)
-        add_line(t, w, need, e->interval, &level);
-    add_line(t, w, need, e->interval, &piece);
+    add_lines(t, w, need, e->interval, line, piece);
 }
 
 /* Adds a tile to a stage. */
@@ -151,16 +148,12 @@ static void measure_stages(const tile_work *t, worker *w, size_t first) {
 
 /* Adds what all tiles together need at most. */
 static void end_row(const tile_work *t, worker *w, size_t first) {
-    for (size_t last = first; w->spreads != NULL && last < t->made->num_units; last++) {
+    const bool is_wanted = w->spreads != NULL && t->estimation.rule.has_needs;
+    for (size_t last = first; is_wanted && last < t->made->num_units; last++) {
         const pl_need_line any = pl_need_spread_line(&w->spreads[last], &t->estimation.rule,
                                                      t->meter->chain->profile->target.num_tiles);
-        const size_t interval = pl_triangle_place(t->made->num_units, first, last);
-        const pl_peak_piece level = {.bytes = any.level_bytes};
-        const pl_peak_piece piece = {.bytes = any.bytes, .stash_bytes = any.copy_bytes};
-        if (any.level_bytes != any.bytes)
-            add_line(t, w, POPLINER_NEED_MOST, interval, &level);
-        if (t->estimation.rule.has_needs)
-            add_line(t, w, POPLINER_NEED_MOST, interval, &piece);
+        add_lines(t, w, POPLINER_NEED_MOST, pl_triangle_place(t->made->num_units, first, last),
+                  &any, (pl_peak_piece){0});
         w->spreads[last] = (pl_need_spread){0};
     }
 }
@@ -184,10 +177,11 @@ static bool measure_row(void *user, size_t number, size_t first) {
 
 /* Returns the largest number of copies in any schedule, and in the pipeline; 0 without training. */
 static size_t most_copies(const pl_estimation *estimation, popliner_need need) {
-    return !estimation->is_training ? 0
-                                    : pl_more(pl_pipeline_copies_for(&estimation->pipeline, need,
-                                                                     estimation->max_stages),
-                                              pl_most_copies(estimation->max_stages));
+    return !estimation->digest->pass_usage->passes.is_training
+               ? 0
+               : pl_more(
+                     pl_pipeline_copies_for(&estimation->pipeline, need, estimation->max_stages),
+                     pl_most_copies(estimation->max_stages));
 }
 
 /* Begins measuring with a meter. */
@@ -197,8 +191,7 @@ static void begin_work(tile_work *t, pl_arrays *own) {
     t->meter->arrays.failed = made == NULL;
     pl_estimation_find(t->meter, &t->options->pipeline, SIZE_MAX, &t->estimation);
     /* PopLiner's meter is one */
-    t->num_workers =
-        t->meter->popliner == NULL ? pl_fewer(pl_stage_meter_threads(t->meter), num_units) : 1;
+    t->num_workers = t->meter->popliner == NULL ? pl_fewer(t->meter->num_threads, num_units) : 1;
     t->workers = pl_arrays_new(own, t->num_workers, sizeof *t->workers);
     for (int need = 0; made != NULL && need < POPLINER_NUM_NEEDS; need++) {
         made->largest[need].max_copies = most_copies(&t->estimation, (popliner_need)need);
@@ -209,11 +202,11 @@ static void begin_work(tile_work *t, pl_arrays *own) {
     t->meter->arrays.failed = t->meter->arrays.failed || own->failed;
     if (t->meter->arrays.failed)
         return;
-    made->key = pl_details_key_of(&t->options->pipeline, t->estimation.is_training);
+    made->key = pl_details_key_of(&t->options->pipeline, t->meter->pass_usage.passes.is_training);
     made->key.max_stages = t->estimation.max_stages;
     made->key.max_copies = made->largest[POPLINER_NEED_EXPECTED].max_copies;
     made->key.live = t->estimation.live;
-    made->key.has_accumulators = t->estimation.has_accumulators;
+    made->key.has_accumulators = t->meter->has_accumulators;
     if (t->needs == ALL_NEEDS)
         made->sums = pl_arrays_new(&made->arrays, pl_triangle_size(num_units), sizeof *made->sums);
 }

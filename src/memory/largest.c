@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/numbers.h"
-#include "base/threads.h"
 #include "memory/chain_data.h"
 #include "profile/profile_data.h"
 
@@ -16,15 +15,12 @@
 
 static pl_variable_kind kind_of(const pl_stage_meter *meter, uint32_t variable) {
     const popliner_profile *p = meter->chain->profile;
-    const pl_gradients *gradients = &meter->gradients;
     const uint32_t class_index = p->variable_class[variable];
     return (pl_variable_kind){.class_index = class_index,
                               .unlowered = p->variable_unlowered[variable],
                               .category = p->variable_category[variable],
                               .complete_step =
-                                  gradients->complete_step == NULL
-                                      ? PL_NONE
-                                      : gradients->complete_step[gradients->variable_set[variable]],
+                                  pl_complete_step(&meter->gradients, meter->chain, variable),
                               .is_untouched = pl_account_is_unexplained(&meter->account, variable),
                               .counting = pl_pass_use_of(&meter->pass_usage, variable)->counting};
 }
@@ -143,7 +139,7 @@ static void pick(const pl_digest *digest, size_t live, const tile_variable *cons
 void pl_largest_find(pl_stage_meter *meter, size_t live, pl_largest_query *queries, size_t count,
                      const popliner_interval *stages, size_t num_stages,
                      pl_detail_variables *picked) {
-    const pl_digest *digest = meter->digest;
+    const pl_digest *digest = &meter->digest;
     size_t max_variables = 0;
     size_t num_variables = 0;
     size_t num_live = 0;
@@ -178,18 +174,6 @@ void pl_largest_find(pl_stage_meter *meter, size_t live, pl_largest_query *queri
 
 /* ---- Candidates ------------------------------------------------------------------------------ */
 
-/* The candidates of a tile. */
-typedef struct tile_candidates {
-    size_t count;
-    tile_variable *items; /* by number */
-} tile_candidates;
-
-typedef struct search {
-    const pl_stage_meter *meter;
-    tile_candidates *tiles;
-    pl_arrays *workers; /* own the items of the tiles */
-} search;
-
 static int compare_numbers(const void *left, const void *right) {
     const tile_variable *a = left;
     const tile_variable *b = right;
@@ -222,9 +206,8 @@ static void mark_at(const pl_digest *digest, size_t live, const tile_variable *v
         seen[counting_of(&variables[i].kind, digest, live, step)] = 0;
 }
 
-static void mark_tile(const search *s, uint8_t *seen, size_t tile, const tile_variable *variables,
-                      size_t count, uint8_t *is_marked) {
-    const pl_digest *digest = s->meter->digest;
+static void mark_tile(const pl_digest *digest, size_t tile, const tile_variable *variables,
+                      size_t count, uint8_t *seen, uint8_t *is_marked) {
     for (size_t live = 0; live < PL_NUM_LIVES; live++) {
         const pl_digest_live *of = &digest->tiles[tile].live[live];
         if (!digest->is_made[live])
@@ -236,65 +219,51 @@ static void mark_tile(const search *s, uint8_t *seen, size_t tile, const tile_va
     }
 }
 
-static bool search_tile(void *user, size_t worker, size_t tile) {
-    const search *s = user;
-    pl_arrays *arrays = &s->workers[worker];
-    const size_t max = num_of_tile(s->meter, tile);
-    tile_candidates *of = &s->tiles[tile];
-    pl_arrays own = {0};
-    tile_variable *variables = pl_arrays_new(&own, max, sizeof *variables);
-    uint8_t *is_marked = pl_arrays_new(&own, max, 1);
-    uint8_t *seen = pl_arrays_new(&own, s->meter->pass_usage.sets.count, 1);
-    const size_t count = own.failed ? 0 : list_of_tile(s->meter, tile, variables);
-    if (!own.failed)
-        mark_tile(s, seen, tile, variables, count, is_marked);
-    for (size_t i = 0; i < count; i++)
-        if (is_marked[i] != 0)
-            variables[of->count++] = variables[i];
-    of->items = pl_arrays_copy(arrays, variables, of->count, sizeof *of->items);
-    pl_arrays_end(&own, arrays);
-    if (!arrays->failed && of->count > 0)
-        qsort(of->items, of->count, sizeof *of->items, compare_numbers);
-    return !arrays->failed;
-}
-
-/* Numbers the kinds of all candidates, and lists both. */
-static void list_candidates(const search *s, pl_arrays *arrays, pl_candidates *c) {
-    const size_t num_tiles = s->meter->chain->profile->target.num_tiles;
-    pl_keys kinds = {.arrays = arrays, .key_size = sizeof *c->kinds};
-    size_t count = 0;
-    c->tile_start = pl_arrays_new(arrays, num_tiles + 1, sizeof *c->tile_start);
-    for (size_t tile = 0; c->tile_start != NULL && tile < num_tiles; tile++)
-        c->tile_start[tile + 1] = c->count += s->tiles[tile].count;
-    c->variable = pl_arrays_new(arrays, c->count, sizeof *c->variable);
-    c->size_bytes = pl_arrays_new(arrays, c->count, sizeof *c->size_bytes);
-    c->kind = pl_arrays_new(arrays, c->count, sizeof *c->kind);
-    for (size_t tile = 0; !arrays->failed && tile < num_tiles; tile++)
-        for (size_t i = 0; i < s->tiles[tile].count; i++) {
-            const tile_variable *own = &s->tiles[tile].items[i];
-            assert(count == 0 || c->variable[count - 1] < own->variable);
-            c->variable[count] = own->variable;
-            c->size_bytes[count] = own->size_bytes;
-            c->kind[count++] = (uint32_t)pl_keys_number(&kinds, &own->kind);
-        }
-    c->kinds = (pl_variable_kind *)(void *)kinds.keys;
-    c->num_kinds = kinds.count;
+/* Adds candidates of the next tile, and numbers their kinds. */
+static void add_candidates(pl_candidates *c, pl_keys *kinds, const tile_variable *variables,
+                           size_t count) {
+    pl_arrays *arrays = kinds->arrays;
+    pl_arrays_grow(arrays, &c->variable, c->count + count, sizeof *c->variable);
+    pl_arrays_grow(arrays, &c->size_bytes, c->count + count, sizeof *c->size_bytes);
+    pl_arrays_grow(arrays, &c->kind, c->count + count, sizeof *c->kind);
+    for (size_t i = 0; !arrays->failed && i < count; i++) {
+        assert(c->count == 0 || c->variable[c->count - 1] < variables[i].variable);
+        c->variable[c->count] = variables[i].variable;
+        c->size_bytes[c->count] = variables[i].size_bytes;
+        c->kind[c->count++] = (uint32_t)pl_keys_number(kinds, &variables[i].kind);
+    }
 }
 
 pl_candidates *pl_candidates_find(pl_arrays *arrays, const pl_stage_meter *meter) {
     const size_t num_tiles = meter->chain->profile->target.num_tiles;
-    const size_t num_threads = pl_stage_meter_threads(meter);
+    pl_candidates *c = pl_arrays_new(arrays, 1, sizeof *c);
+    uint64_t *tile_start = pl_arrays_new(arrays, num_tiles + 1, sizeof *tile_start);
+    pl_keys kinds = {.arrays = arrays, .key_size = sizeof *c->kinds};
     pl_arrays own = {0};
-    search s = {.meter = meter,
-                .tiles = pl_arrays_new(&own, num_tiles, sizeof *s.tiles),
-                .workers = pl_arrays_new(&own, num_threads, sizeof *s.workers)};
-    pl_candidates *candidates = pl_arrays_new(arrays, 1, sizeof *candidates);
-    const pl_parallel work = {
-        .num_threads = num_threads, .count = num_tiles, .task = search_tile, .user = &s};
-    if (!arrays->failed && !own.failed && pl_parallel_run(&work) == num_tiles)
-        list_candidates(&s, arrays, candidates);
-    for (size_t i = 0; s.workers != NULL && i < num_threads; i++)
-        pl_arrays_end(&s.workers[i], &own);
+    size_t most = 0;
+    for (size_t tile = 0; tile < num_tiles; tile++)
+        most = pl_more(most, num_of_tile(meter, tile));
+    tile_variable *variables = pl_arrays_new(&own, most, sizeof *variables);
+    uint8_t *is_marked = pl_arrays_new(&own, most, 1);
+    uint8_t *seen = pl_arrays_new(&own, meter->pass_usage.sets.count, 1);
+    for (size_t tile = 0; !own.failed && !arrays->failed && tile < num_tiles; tile++) {
+        const size_t count = list_of_tile(meter, tile, variables);
+        size_t num_marked = 0;
+        memset(is_marked, 0, count);
+        mark_tile(&meter->digest, tile, variables, count, seen, is_marked);
+        for (size_t i = 0; i < count; i++)
+            if (is_marked[i] != 0)
+                variables[num_marked++] = variables[i];
+        if (num_marked > 0)
+            qsort(variables, num_marked, sizeof *variables, compare_numbers);
+        add_candidates(c, &kinds, variables, num_marked);
+        tile_start[tile + 1] = c->count;
+    }
     pl_arrays_end(&own, arrays);
-    return arrays->failed ? NULL : candidates;
+    if (arrays->failed)
+        return NULL;
+    c->tile_start = tile_start;
+    c->kinds = (pl_variable_kind *)(void *)kinds.keys;
+    c->num_kinds = kinds.count;
+    return c;
 }

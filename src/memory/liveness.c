@@ -19,19 +19,19 @@ bool popliner_liveness_is_live(const popliner_profile *p, size_t variable, size_
            pl_profile_lives_at(p, p->variable_class[variable], step);
 }
 
-/* Fills a curve that was begun with the tile's not always-live variables, and sets
- * *always_live_bytes to those of the others. */
-static void fill_curve(pl_curve *curve, const popliner_profile *p, size_t tile,
-                       const uint8_t *selection, uint64_t *always_live_bytes) {
-    *always_live_bytes = 0;
+/* Adds the tile's not always-live variables to a curve; returns the bytes of the others. */
+static uint64_t add_tile(pl_curve *curve, const popliner_profile *p, size_t tile,
+                         const uint8_t *selection) {
+    uint64_t always_live_bytes = 0;
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
         if (selection != NULL && selection[i] == 0)
             continue;
         if (p->class_always_live[p->variable_class[i]])
-            *always_live_bytes += p->variable_size_bytes[i];
+            always_live_bytes += p->variable_size_bytes[i];
         else
             pl_curve_add(curve, p, p->variable_class[i], p->variable_size_bytes[i]);
     }
+    return always_live_bytes;
 }
 
 /* Fails with USAGE for steps out of range, or if the variables are not loaded. */
@@ -56,24 +56,11 @@ popliner_status popliner_liveness_peaks(const popliner_profile *profile, const u
         pl_curve_begin(&curve, &own, first_step, end_step);
         if (own.failed)
             return pl_fail_memory(error, "the liveness of a tile");
-        fill_curve(&curve, profile, tile, selection, &peak->always_live_bytes);
+        peak->always_live_bytes = add_tile(&curve, profile, tile, selection);
         peak->not_always_live_bytes = pl_curve_peak(&curve, first_step, end_step, &peak->peak_step);
     }
     pl_arrays_free(&own);
     return status;
-}
-
-/* Like fill_curve, for the variables of all tiles: class by class, as there are fewer classes. */
-static void fill_curve_of_all(pl_curve *curve, const popliner_profile *p, const uint8_t *selection,
-                              uint64_t *class_bytes) {
-    for (size_t i = 0; i < p->num_variables; i++) {
-        if (selection == NULL || selection[i] != 0)
-            class_bytes[p->variable_class[i]] += p->variable_size_bytes[i];
-    }
-    for (uint32_t c = 0; c < p->num_classes; c++) {
-        if (!p->class_always_live[c])
-            pl_curve_add(curve, p, c, class_bytes[c]);
-    }
 }
 
 popliner_status popliner_liveness_by_step(const popliner_profile *profile, size_t tile,
@@ -82,7 +69,6 @@ popliner_status popliner_liveness_by_step(const popliner_profile *profile, size_
     pl_curve curve = {0};
     pl_arrays own = {0};
     const bool is_of_all = tile == POPLINER_ALL_TILES;
-    uint64_t always_live_bytes;
     popliner_status status =
         is_of_all ? POPLINER_OK
                   : pl_walk_check_index(tile, profile->target.num_tiles, "tiles", error);
@@ -90,19 +76,16 @@ popliner_status popliner_liveness_by_step(const popliner_profile *profile, size_
         status = check_steps(profile, first_step, end_step, error);
     if (status != POPLINER_OK)
         return status;
-    uint64_t *class_bytes = pl_arrays_new(&own, profile->num_classes, sizeof *class_bytes);
+    const size_t end = is_of_all ? profile->target.num_tiles : tile + 1;
     pl_curve_begin(&curve, &own, first_step, end_step);
     if (own.failed)
-        status = pl_fail_memory(error, is_of_all ? "the liveness of the device"
-                                                 : "the liveness of a tile");
-    else if (is_of_all)
-        fill_curve_of_all(&curve, profile, selection, class_bytes);
-    else
-        fill_curve(&curve, profile, tile, selection, &always_live_bytes);
-    if (status == POPLINER_OK)
-        pl_curve_read(&curve, bytes);
+        return pl_fail_memory(error,
+                              is_of_all ? "the liveness of the device" : "the liveness of a tile");
+    for (size_t i = is_of_all ? 0 : tile; i < end; i++)
+        add_tile(&curve, profile, i, selection);
+    pl_curve_read(&curve, bytes);
     pl_arrays_free(&own);
-    return status;
+    return POPLINER_OK;
 }
 
 typedef struct extent {

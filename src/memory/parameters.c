@@ -194,7 +194,6 @@ void pl_gradients_find(pl_gradients *gradients, pl_arrays *arrays, const pl_chai
     search s;
     pl_arrays own = {0};
     begin(&s, &own, chain, usage);
-    gradients->variable_set = s.usage->variable_set;
     gradients->complete_step = pl_arrays_new(arrays, num_sets, sizeof *gradients->complete_step);
     const bool is_ready = !own.failed && !arrays->failed;
     if (is_ready)

@@ -68,9 +68,16 @@ uint64_t pl_trained_parameters_bytes(void *user, const popliner_interval *stages
  * of the backward pass touch, too, but none of the forward pass. It is complete after the last step
  * of those others. Copies from and to the host do not count. */
 typedef struct pl_gradients {
-    const uint32_t *variable_set; /* [num_variables]: the operations that touch it; not owned */
-    uint32_t *complete_step;      /* [sets of operations]: the step after it; PL_NONE for others */
+    uint32_t *complete_step; /* [sets of operations]: the step after it; PL_NONE for others */
 } pl_gradients;
+
+/* Returns complete_step of a variable; PL_NONE if gradients were not found. */
+static inline uint32_t pl_complete_step(const pl_gradients *gradients, const pl_chain *chain,
+                                        size_t variable) {
+    return gradients->complete_step == NULL
+               ? PL_NONE
+               : gradients->complete_step[chain->usage->variable_set[variable]];
+}
 
 /* Finds them in a profile that trains. O(steps + variables), and for each set of operations that
  * touches one O(operations in it), some times. */

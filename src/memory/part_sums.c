@@ -19,7 +19,7 @@ typedef struct work {
     pl_chain chain;
     pl_pass_usage pass_usage; /* forward, as without training */
     pl_estimation estimation;
-    pl_digest *digest; /* owned */
+    pl_digest digest;
     pl_row *row;
     pl_stage_tile *measured;     /* [operations]: on the current tile */
     popliner_stage_detail *sums; /* [operations]: the result */
@@ -50,9 +50,8 @@ static void begin_work(work *w, const pl_stage_meter *meter) {
     usage->passes.turn_step = SIZE_MAX;
     if (w->arrays.failed)
         return;
-    pl_unit_usage_find(
-        &usage->usage, &w->arrays, w->chain.usage,
-        &(pl_unit_map){w->chain.unit_of_operation, count, pl_chain_is_full(meter->chain)});
+    pl_unit_usage_find(&usage->usage, &w->arrays, w->chain.usage, w->chain.unit_of_operation, count,
+                       pl_chain_is_full(meter->chain));
     if (w->arrays.failed)
         return;
     usage->num_units = count;
@@ -60,11 +59,9 @@ static void begin_work(work *w, const pl_stage_meter *meter) {
     w->measured = pl_arrays_new(&w->arrays, count, sizeof *w->measured);
     if (w->arrays.failed)
         return;
-    w->digest = pl_digest_begin(&w->chain, &meter->account, usage, NULL);
-    w->estimation.digest = w->digest;
-    if (w->digest != NULL)
-        w->row = pl_row_new(&w->arrays, &w->estimation);
-    w->arrays.failed = w->arrays.failed || w->row == NULL;
+    pl_digest_begin(&w->digest, &w->arrays, &w->chain, &meter->account, usage, NULL);
+    w->estimation.digest = &w->digest;
+    w->row = pl_row_new(&w->arrays, &w->estimation);
 }
 
 /* Adds what each operation has on a tile. */
@@ -85,12 +82,12 @@ static void measure_at_once(pl_stage_meter *meter, popliner_stage_detail *sums) 
     work w = {.sums = sums};
     begin_work(&w, meter);
     if (!w.arrays.failed)
-        pl_digest_make(w.digest,
+        pl_digest_make(&w.digest,
                        &(pl_digest_making){.num_threads = 1, .visit = add_tile, .user = &w},
                        &w.arrays);
     for (size_t i = 0; !w.arrays.failed && i < w.chain.num_units; i++)
         sums[i].total_bytes = pl_parts_sum(sums[i].part_bytes);
-    pl_digest_free(w.digest);
+    pl_digest_free(&w.digest);
     pl_arrays_end(&w.arrays, &meter->arrays);
 }
 

@@ -240,8 +240,8 @@ void pl_pass_usage_find(pl_pass_usage *own, pl_arrays *arrays, const pl_chain *c
             unit[i] += (uint32_t)chain->num_units;
     }
     if (unit != NULL && !arrays->failed)
-        pl_unit_usage_find(&own->usage, arrays, chain->usage,
-                           &(pl_unit_map){unit, 2 * chain->num_units, pl_chain_is_full(chain)});
+        pl_unit_usage_find(&own->usage, arrays, chain->usage, unit, 2 * chain->num_units,
+                           pl_chain_is_full(chain));
     if (!arrays->failed)
         pl_pass_uses_find(own, arrays);
     pl_arrays_end(&part, arrays);

@@ -2,7 +2,6 @@
 #include "memory/popliner_model.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/growth.h"
@@ -22,49 +21,18 @@ void pl_popliner_place_operations(pl_chain *chain) {
 
 /* ---- Vertex types ---------------------------------------------------------------------------- */
 
-/* A vertex type, for sorting. */
-typedef struct vertex_type {
-    const char *name;
-    uint64_t size_bytes;
-    uint32_t type;
-} vertex_type;
-
-static int compare_vertex_types(const void *left, const void *right) {
-    const vertex_type *a = left;
-    const vertex_type *b = right;
-    int order = strcmp(a->name, b->name);
-    if (order != 0)
-        return order;
-    if (a->size_bytes != b->size_bytes)
-        return a->size_bytes < b->size_bytes ? -1 : 1;
-    return (a->type > b->type) - (a->type < b->type);
-}
-
-void pl_popliner_merge_vertex_types(pl_vertex_kinds *kinds, pl_arrays *arrays,
-                                    const popliner_profile *p) {
-    size_t count = p->num_vertex_types;
-    pl_arrays own = {0};
-    vertex_type *types = pl_arrays_new(&own, count, sizeof *types);
-    for (size_t i = 0; !own.failed && i < count; i++)
-        types[i] = (vertex_type){pl_profile_string(p, p->vertex_type_name[i]),
-                                 p->vertex_type_size_bytes[i], (uint32_t)i};
-    if (!own.failed)
-        qsort(types, count, sizeof *types, compare_vertex_types);
-    for (size_t i = 0; !own.failed && i < count;) {
-        size_t end = i; /* end of the types of this name */
-        uint32_t last = 0;
-        for (; end < count && strcmp(types[end].name, types[i].name) == 0; end++)
-            last = types[end].type > last ? types[end].type : last;
-        uint32_t kind = types[i].type;
-        for (size_t k = i; k < end; k++) {
-            if (k > i && types[k].size_bytes != types[k - 1].size_bytes)
-                kind = types[k].type;
-            kinds->kind_of_type[types[k].type] = kind;
-            kinds->code_of_type[types[k].type] = last;
+void pl_popliner_merge_vertex_types(pl_code_counter *counter) {
+    const popliner_profile *p = counter->profile;
+    for (uint32_t i = 0; i < p->num_vertex_types; i++)
+        for (uint32_t k = 0; k < p->num_vertex_types; k++) {
+            if (strcmp(pl_profile_string(p, p->vertex_type_name[i]),
+                       pl_profile_string(p, p->vertex_type_name[k])) != 0)
+                continue;
+            counter->code_of_type[i] = k;
+            if (k < counter->kind_of_type[i] &&
+                p->vertex_type_size_bytes[k] == p->vertex_type_size_bytes[i])
+                counter->kind_of_type[i] = k;
         }
-        i = end;
-    }
-    pl_arrays_end(&own, arrays);
 }
 
 /* ---- A stage --------------------------------------------------------------------------------- */

@@ -76,7 +76,7 @@ popliner_status pl_stage_meter_create(const pl_chain *chain, size_t num_threads,
     if (meter == NULL)
         return pl_fail_memory(error, "the stages");
     meter->chain = chain;
-    meter->num_threads = num_threads;
+    meter->num_threads = num_threads > 0 ? num_threads : pl_machine_processors();
     if (chain->model == POPLINER_MEMORY_MODEL_POPLINER)
         meter->popliner = pl_popliner_meter_new(&meter->arrays, chain);
     pl_account_create(&meter->account, &meter->arrays, chain);
@@ -85,9 +85,8 @@ popliner_status pl_stage_meter_create(const pl_chain *chain, size_t num_threads,
     if (!meter->arrays.failed)
         find_accumulators(meter);
     if (!meter->arrays.failed)
-        meter->digest =
-            pl_digest_begin(chain, &meter->account, &meter->pass_usage, &meter->gradients);
-    meter->arrays.failed = meter->arrays.failed || meter->digest == NULL;
+        pl_digest_begin(&meter->digest, &meter->arrays, chain, &meter->account, &meter->pass_usage,
+                        &meter->gradients);
     if (!meter->arrays.failed) {
         *result = meter;
         return POPLINER_OK;
@@ -99,15 +98,11 @@ popliner_status pl_stage_meter_create(const pl_chain *chain, size_t num_threads,
 void pl_stage_meter_free(pl_stage_meter *meter) {
     if (meter == NULL)
         return;
-    pl_digest_free(meter->digest);
+    pl_digest_free(&meter->digest);
     pl_stage_meter_remember_peaks(meter, false);
     pl_arrays_free(&meter->arrays);
     pl_moments_free(&meter->moments);
     free(meter);
-}
-
-size_t pl_stage_meter_threads(const pl_stage_meter *meter) {
-    return meter->num_threads > 0 ? meter->num_threads : pl_machine_processors();
 }
 
 void pl_stage_meter_remember_peaks(pl_stage_meter *meter, bool remembers) {
@@ -121,11 +116,11 @@ void pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline
                         pl_estimation *e) {
     const popliner_profile *p = meter->chain->profile;
     const bool is_full = meter->popliner == NULL;
+    const bool is_training = meter->pass_usage.passes.is_training;
     const unsigned effects = is_full && pipeline != NULL ? pipeline->effects : 0;
     *e = (pl_estimation){
         .popliner = meter->popliner,
-        .digest = meter->digest,
-        .is_training = meter->pass_usage.passes.is_training,
+        .digest = &meter->digest,
         .max_stages = 1,
         .live = (effects & POPLINER_EFFECT_PASSING) != 0 ? PL_LIVE_PASSES_THROUGH : 0,
         .expects_buffers = (effects & POPLINER_EFFECT_BUFFERS) != 0,
@@ -137,14 +132,13 @@ void pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline
     if (pipeline != NULL)
         e->pipeline = *pipeline;
     max_stages = pl_more(1, pl_fewer(max_stages, meter->chain->num_units));
-    if (pipeline != NULL && e->is_training) {
+    if (pipeline != NULL && is_training) {
         e->has_stash = pl_pipeline_copies_for(pipeline, POPLINER_NEED_MOST, max_stages) > 0;
         e->recompute = pl_pipeline_stored(pipeline);
         e->max_stages = e->has_stash ? max_stages : 1;
     }
-    if (pipeline != NULL && e->is_training && is_full) {
+    if (pipeline != NULL && is_training && is_full) {
         e->has_buffers = pl_pipeline_kind(pipeline) == PL_SCHEDULE_IN_CYCLES;
-        e->has_accumulators = meter->has_accumulators;
         if (pl_wants_accumulators(pipeline, true) && !meter->has_accumulators)
             e->live |= PL_LIVE_ACCUMULATES;
         for (int i = 0; i < PL_NUM_ADDED; i++)
@@ -159,11 +153,9 @@ void pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline
  * it. */
 static bool make_tiles(pl_stage_meter *meter, size_t live, const popliner_listener *listener,
                        pl_bounds *bounds) {
-    const pl_digest_making how = {.live = live,
-                                  .num_threads = pl_stage_meter_threads(meter),
-                                  .listener = listener,
-                                  .bounds = bounds};
-    return pl_digest_make(meter->digest, &how, &meter->arrays) || meter->arrays.failed;
+    const pl_digest_making how = {
+        .live = live, .num_threads = meter->num_threads, .listener = listener, .bounds = bounds};
+    return pl_digest_make(&meter->digest, &how, &meter->arrays) || meter->arrays.failed;
 }
 
 bool pl_estimation_complete(pl_stage_meter *meter, const pl_estimation *estimation,
@@ -180,7 +172,7 @@ void pl_stage_meter_complete(pl_stage_meter *meter) {
 }
 
 void pl_stage_meter_find_sums(pl_stage_meter *meter) {
-    const pl_digest *digest = meter->digest;
+    const pl_digest *digest = &meter->digest;
     const size_t num_units = meter->chain->num_units;
     size_t live = 0;
     while (live < PL_NUM_LIVES && !digest->is_made[live])
@@ -483,7 +475,7 @@ popliner_status pl_stage_measure_operations(pl_stage_meter *meter, const size_t 
 uint64_t pl_stage_code_bytes(const pl_stage_meter *meter, const popliner_stage_memory *memory,
                              int group, size_t tile) {
     return memory->part_bytes[PL_FIRST_CODE + group][tile] +
-           pl_account_fixed_code(&meter->account, group, tile);
+           meter->digest.tiles[tile].fixed_code_bytes[group];
 }
 
 /* ---- Details --------------------------------------------------------------------------------- */

@@ -21,14 +21,14 @@ typedef struct pl_candidates pl_candidates;
 typedef struct pl_stage_meter {
     const pl_chain *chain;
     size_t num_threads;
-    /* Own the meter's arrays, but not the digest and candidates. After a failure, what was
+    /* Own the meter's arrays, but not the tiles of its digest. After a failure, what was
      * requested is incomplete; the next call begins without. */
     pl_arrays arrays;
     pl_account account;
     pl_pass_usage pass_usage;
-    bool has_accumulators;       /* the profile, in the full model, if it trains */
-    pl_gradients gradients;      /* if it has none */
-    pl_digest *digest;           /* owned */
+    bool has_accumulators;  /* the profile, in the full model, if it trains */
+    pl_gradients gradients; /* if it has none */
+    pl_digest digest;
     pl_popliner_meter *popliner; /* in PopLiner's model */
     pl_candidates *candidates;   /* instead of the variables; NULL: the profile has them */
     uint64_t *cut_bytes;         /* [num_units]: over the cut before each; NULL: not known yet */
@@ -49,7 +49,7 @@ void pl_stage_meter_remember_peaks(pl_stage_meter *meter, bool remembers);
 /* The functions below set meter->arrays.failed if memory is short; and do nothing after that. */
 
 /* Sets *estimation to how stages of a pipeline are estimated, which may have max_stages (NULL: no
- * pipeline, and no effects). The tiles of its digest may not be made yet. It refers to the meter. */
+ * pipeline, and no effects). Refers to the meter, the tiles of whose digest may not be made yet. */
 void pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline, size_t max_stages,
                         pl_estimation *estimation);
 
@@ -61,9 +61,6 @@ static inline bool pl_stage_meter_may_need(const pl_stage_meter *meter, size_t l
 
 /* Makes all of the digest that any pipeline may need. */
 void pl_stage_meter_complete(pl_stage_meter *meter);
-
-/* Returns the number of threads that it uses. */
-size_t pl_stage_meter_threads(const pl_stage_meter *meter);
 
 /* Finds cut_bytes and trained_bytes, unless they are known, by tiles of the digest: those that are
  * made, if any are. */
@@ -154,5 +151,34 @@ popliner_status pl_stage_detail_measure(pl_stage_meter *meter, const popliner_pi
 popliner_status pl_operation_sums_measure(const struct pl_operations *operations,
                                           pl_stage_meter *meter, const popliner_listener *listener,
                                           popliner_stage_detail **sums, popliner_error *error);
+
+/* ---- All stages ------------------------------------------------------------------------------ */
+
+/* Zero-initialise: for no pipeline, and all estimates. */
+typedef struct pl_interval_options {
+    popliner_pipeline pipeline;
+    unsigned needs; /* bits of the estimates to compute; 0: all, and the sums over all tiles */
+    const popliner_listener *listener; /* gets progress; may be NULL */
+    pl_bounds *bounds;                 /* or NULL */
+} pl_interval_options;
+
+/* Measures every stage of the meter's chain, in its memory model, in every position of pipelines of
+ * any length, into *details, which the caller frees; see pl_stage_details_costs and
+ * pl_stage_details_get. Without the largest variables: see pl_stage_details_find_variables. The
+ * meter keeps its digests; the result does not depend on its number of threads. `options` may be
+ * NULL.
+ *
+ * Errors: MEMORY; STOPPED. Cost: that of making a digest (memory/digest.h), unless the meter has
+ * it, then for each tile O(units * lists of the tile + units^2), and for each part its segments,
+ * shared among the threads. In PopLiner's model O(units^2 * tiles * steps + units * touches). See
+ * pl_stage_details_are_large for the memory, each thread takes O(units + steps) more. Only the
+ * calling thread calls the listener. */
+popliner_status pl_intervals_measure(pl_stage_meter *meter, const pl_interval_options *options,
+                                     pl_stage_details **details, popliner_error *error);
+
+/* Finds the largest variables of each fullest tile of details that a meter measured, with all
+ * estimates, unless they have them. Errors: MEMORY. Cost: that of pl_largest_find. */
+popliner_status pl_stage_details_find_variables(pl_stage_details *details, pl_stage_meter *meter,
+                                                popliner_error *error);
 
 #endif

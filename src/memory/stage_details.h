@@ -19,7 +19,7 @@
  * largest of these lines. Few of them are it anywhere, most often one, where a table by position
  * would have as many entries as the pipeline has stages; and they serve every schedule. */
 
-/* The line of a tile: numbers, which are stored as bytes, in the order of their columns in pages. */
+/* The line of a tile: numbers, stored as bytes, in the order of their columns in pages. */
 typedef struct pl_peak_piece {
     uint64_t bytes;       /* without copies */
     uint64_t stash_bytes; /* one copy of what it stores */

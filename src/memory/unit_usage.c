@@ -89,22 +89,22 @@ void pl_operation_usage_find(pl_operation_usage *usage, pl_arrays *arrays,
 /* ---- By unit --------------------------------------------------------------------------------- */
 
 void pl_unit_usage_find(pl_unit_usage *usage, pl_arrays *arrays, const pl_operation_usage *by,
-                        const pl_unit_map *map) {
+                        const uint32_t *unit_of_operation, size_t num_units,
+                        bool leaves_out_copies) {
     pl_arrays own = {0};
-    usage->num_units = map->num_units;
+    usage->num_units = num_units;
     usage->by_operation = by;
-    usage->variable_set = by->variable_set;
-    usage->sets = pl_bits_begin(arrays, map->num_units);
+    usage->sets = pl_bits_begin(arrays, num_units);
     usage->units_of_set = pl_arrays_new(arrays, by->sets.count, sizeof *usage->units_of_set);
     uint64_t *bits = pl_arrays_new(&own, 1, usage->sets.key_size);
     for (uint32_t set = 0; !arrays->failed && !own.failed && set < by->sets.count; set++) {
         if (set > 0 && by->is_used[set] == 0)
             continue;
         /* without copies from and to the host, if there is anything else */
-        const uint32_t others = map->leaves_out_copies ? pl_without_copies(by, set) : 0;
+        const uint32_t others = leaves_out_copies ? pl_without_copies(by, set) : 0;
         memset(bits, 0, usage->sets.key_size);
         for (uint32_t s = others != 0 ? others : set; s != 0; s = by->sets.rest[s])
-            pl_bits_add(bits, map->unit_of_operation[by->sets.last_unit[s] % by->num_operations]);
+            pl_bits_add(bits, unit_of_operation[by->sets.last_unit[s] % by->num_operations]);
         usage->units_of_set[set] = (uint32_t)pl_keys_number(&usage->sets, bits);
     }
     pl_arrays_end(&own, arrays);

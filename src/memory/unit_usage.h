@@ -85,28 +85,21 @@ void pl_operation_usage_find(pl_operation_usage *usage, pl_arrays *arrays,
 /* Usage by unit; the sets are bits (base/keys.h), since a chain has few units. */
 typedef struct pl_unit_usage {
     size_t num_units;
-    const pl_operation_usage *by_operation; /* not owned, like the next one */
-    const uint32_t *variable_set;           /* [num_variables]: sets of operations */
+    const pl_operation_usage *by_operation; /* not owned */
     pl_keys sets;                           /* the distinct sets of units; set 0 is empty */
     uint32_t *units_of_set;                 /* the set of units for a set of operations */
 } pl_unit_usage;
 
 /* Returns the set of units that touch a variable. */
 static inline uint32_t pl_unit_usage_of(const pl_unit_usage *usage, size_t variable) {
-    return usage->units_of_set[usage->variable_set[variable]];
+    return usage->units_of_set[usage->by_operation->variable_set[variable]];
 }
 
-/* The unit of each operation, and which touches count. */
-typedef struct pl_unit_map {
-    const uint32_t *unit_of_operation; /* [operations] */
-    size_t num_units;
-    /* ignores copies from and to the host if anything else touches the variable */
-    bool leaves_out_copies;
-} pl_unit_map;
-
-/* Finds the usage by the units of a map; refers to that by operation. Its arrays are in `arrays`.
- * O(sets * operations in each). */
+/* Finds the usage by these units, unit_of_operation[operations]; refers to that by operation. May
+ * leave out copies from and to the host where anything else touches the variable. Its arrays are in
+ * `arrays`. O(sets * operations in each). */
 void pl_unit_usage_find(pl_unit_usage *usage, pl_arrays *arrays,
-                        const pl_operation_usage *by_operation, const pl_unit_map *map);
+                        const pl_operation_usage *by_operation, const uint32_t *unit_of_operation,
+                        size_t num_units, bool leaves_out_copies);
 
 #endif

@@ -180,9 +180,8 @@ static popliner_status write_stages(writer *w, uint64_t *bytes, popliner_error *
     uint8_t *selection = pl_arrays_new(&own, s->profile->num_variables, sizeof *selection);
     pl_account_create(&data.account, &own, s->chain);
     if (!own.failed)
-        pl_unit_usage_find(&data.usage, &own, s->chain->usage,
-                           &(pl_unit_map){s->chain->unit_of_operation, s->chain->num_units,
-                                          pl_chain_is_full(s->chain)});
+        pl_unit_usage_find(&data.usage, &own, s->chain->usage, s->chain->unit_of_operation,
+                           s->chain->num_units, pl_chain_is_full(s->chain));
     popliner_status status = own.failed ? pl_fail_memory(error, "a trace") : POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
         select_stage(&data, s->profile, &plan->stages[i], selection);

@@ -32,6 +32,17 @@ typedef struct pl_stored_contents {
 popliner_status pl_stored_analysis_save(const pl_stored_contents *contents, const char *path,
                                         popliner_error *error);
 
+/* ---- The meter ---- */
+
+/* Writes a meter of the full memory model, after completing its digests. The caller frees
+ * text->data. False if memory is short. */
+bool pl_stored_meter_write(pl_text *text, pl_stage_meter *meter);
+
+/* Reads a meter for the chain, which it then refers to; NULL if the bytes are damaged, or if
+ * *is_short: of memory. */
+pl_stage_meter *pl_stored_meter_read(const char *bytes, size_t length, const pl_chain *chain,
+                                     size_t num_threads, bool *is_short);
+
 /* ---- The file ---- */
 
 /* Write a file of parts: begin, add them, and write it, which frees the text. If memory runs short,

@@ -15,7 +15,6 @@
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
-#include "store/stored_meter.h"
 
 /* ---- Parts of the file ---- */
 

@@ -1,15 +1,17 @@
-/* First what all tiles share, then the lists of each tile, then its live ranges in each way that
- * they count; at last the variables that may be the largest. Letters tell what the numbers of each
- * item are, and one function of each structure writes and reads it. A number has 7 bits in each
- * byte, the lowest first, with the top bit while more follow (LEB128).
+/* The digest of a stage meter, and all else that it needs to measure stages without the variables
+ * of the profile, as bytes: first what all tiles share, then the lists of each tile, then its live
+ * ranges in each way that they count; at last the variables that may be the largest. Letters tell
+ * what the numbers of each item are, and one function of each structure writes and reads it. A
+ * number has 7 bits in each byte, the lowest first, with the top bit while more follow (LEB128).
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "store/stored_meter.h"
+#include "store/store.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 #include "base/packed.h"
+#include "base/threads.h"
 #include "memory/chain_data.h"
 #include "memory/largest.h"
 #include "memory/stage.h"
@@ -155,10 +157,8 @@ static void *array_of(work *w, void *known, size_t count, size_t item_size) {
 
 static void code_account(work *w) {
     pl_account *a = &w->meter->account;
-    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
         CODE(w, a->truth_bytes[group], w->num_tiles, "b");
-        CODE(w, a->explained_bytes[group], w->num_tiles, "b");
-    }
     CODE(w, a->fixed_bytes, w->num_tiles, "b");
     CODE(w, a->overheads, w->num_tiles, "bbbd");
 }
@@ -181,6 +181,7 @@ static void code_tile(work *w, pl_digest_tile *tile) {
         code_count(w, &tile->num_stash[way], true);
     if (w->is_reading && is_well(w))
         w->is_short = !pl_digest_allocate_tile(tile, w->num_units);
+    CODE(w, tile->fixed_code_bytes, PL_NUM_CODE_GROUPS, "b");
     CODE(w, tile->sums, tile->num_sums, "bsm");
     CODE(w, tile->units, w->num_units, "bbbb");
     for (int way = 0; way < num_ways; way++)
@@ -206,20 +207,19 @@ static void code_live(work *w, pl_digest_live *live) {
 
 static void code_digest(work *w) {
     pl_stage_meter *meter = w->meter;
-    if (w->is_reading && is_well(w)) {
-        meter->digest =
-            pl_digest_begin(meter->chain, &meter->account, &meter->pass_usage, &meter->gradients);
-        w->is_short = meter->digest == NULL;
-    }
+    if (w->is_reading && is_well(w))
+        pl_digest_begin(&meter->digest, &meter->arrays, meter->chain, &meter->account,
+                        &meter->pass_usage, &meter->gradients);
+    w->is_short = w->is_short || meter->arrays.failed;
     for (size_t tile = 0; is_well(w) && tile < w->num_tiles; tile++)
-        code_tile(w, &meter->digest->tiles[tile]);
+        code_tile(w, &meter->digest.tiles[tile]);
     for (size_t live = 0; live < PL_NUM_LIVES; live++) {
         if (!pl_stage_meter_may_need(meter, live))
             continue;
         for (size_t tile = 0; is_well(w) && tile < w->num_tiles; tile++)
-            code_live(w, &meter->digest->tiles[tile].live[live]);
+            code_live(w, &meter->digest.tiles[tile].live[live]);
         if (is_well(w))
-            meter->digest->is_made[live] = true;
+            meter->digest.is_made[live] = true;
     }
 }
 
@@ -290,7 +290,7 @@ pl_stage_meter *pl_stored_meter_read(const char *bytes, size_t length, const pl_
     if (meter == NULL)
         return NULL;
     meter->chain = chain;
-    meter->num_threads = num_threads;
+    meter->num_threads = num_threads > 0 ? num_threads : pl_machine_processors();
     pl_arrays *arrays = &meter->arrays;
     meter->pass_usage.num_units = chain->num_units;
     meter->pass_usage.sets = pl_bits_begin(arrays, chain->num_units);
