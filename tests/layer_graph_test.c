@@ -1,4 +1,4 @@
-/* From graphs to chains: the order by its rules, the costs against a naive count.
+/* From graphs to chains: the order by its rules. operator_graphs_test.py has their costs.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test.h"
@@ -165,127 +165,6 @@ static void refuses_no_nodes_and_too_many_units(void **state) {
     pl_layer_graph_free(&graph);
 }
 
-/* ---- Against a naive count ------------------------------------------------------------------ */
-
-static uint64_t draw(uint64_t *seed, uint64_t below) {
-    *seed = test_random(*seed);
-    return (*seed >> 33) % below;
-}
-
-/* Edges lead from lower to higher nodes among the forward ones, and the other way round among the
- * backward ones. Each node is named after its index. */
-static void make_random(pl_layer_graph *graph, uint64_t *seed) {
-    size_t num_layers = 1 + draw(seed, 12);
-    size_t num_backward = draw(seed, 2) == 0 ? 0 : num_layers;
-    bool grouped = draw(seed, 2) == 0;
-    for (size_t i = 0; i < num_layers + num_backward; ++i) {
-        uint32_t group = (uint32_t)i;
-        bool is_backward = i >= num_layers;
-        if (is_backward && draw(seed, 4) > 0)
-            group = graph->nodes[i - num_layers].group;
-        else if (!is_backward && grouped && i > 1 && draw(seed, 4) == 0)
-            group = graph->nodes[i - 1 - draw(seed, 2)].group;
-        add_node(graph, (int64_t)i, is_backward, group, draw(seed, 1000), draw(seed, 1000),
-                 draw(seed, 4) == 0 ? 0 : draw(seed, 100));
-    }
-    for (size_t i = draw(seed, 40); i > 0; --i) {
-        size_t a = draw(seed, num_layers);
-        size_t b = draw(seed, num_layers);
-        if (a != b)
-            add_edge(graph, a < b ? a : b, a < b ? b : a);
-        if (a != b && num_backward > 0 && draw(seed, 3) > 0)
-            add_edge(graph, num_layers + (a < b ? b : a), num_layers + (a < b ? a : b));
-        if (num_backward > 0 && draw(seed, 5) == 0)
-            add_edge(graph, a, num_layers + b);
-    }
-}
-
-static bool is_inside(size_t unit, size_t first, size_t last) {
-    return first <= unit && unit <= last;
-}
-
-/* The units of the nodes, found through the names: a unit has that of its first node. */
-static size_t *find_units(const pl_layer_graph *graph, const pl_costs_file *file) {
-    size_t *units = calloc(graph->num_nodes, sizeof *units);
-    assert_non_null(units);
-    for (size_t i = 0; i < graph->num_nodes; ++i)
-        units[i] = SIZE_MAX;
-    for (size_t unit = 0; unit < popliner_costs_num_units(file->costs); ++unit)
-        units[atoi(file->names[unit])] = unit;
-    for (bool changed = true; changed;) { /* those of a group are one unit */
-        changed = false;
-        for (size_t i = 0; i < graph->num_nodes; ++i)
-            for (size_t k = 0; k < graph->num_nodes; ++k)
-                if (units[i] == SIZE_MAX && units[k] != SIZE_MAX &&
-                    graph->nodes[i].group == graph->nodes[k].group) {
-                    units[i] = units[k];
-                    changed = true;
-                }
-    }
-    return units;
-}
-
-static void assert_costs(const pl_layer_graph *graph, const pl_costs_file *file,
-                         const size_t *units) {
-    for (size_t first = 0; first < popliner_costs_num_units(file->costs); ++first)
-        for (size_t last = first; last < popliner_costs_num_units(file->costs); ++last) {
-            uint64_t cycles = 0;
-            uint64_t bytes = 0;
-            for (size_t i = 0; i < graph->num_nodes; ++i) {
-                bool crosses = false;
-                for (size_t e = 0; e < graph->num_edges; ++e)
-                    crosses = crosses || (graph->edges[e].from == i &&
-                                          is_inside(units[graph->edges[e].from], first, last) !=
-                                              is_inside(units[graph->edges[e].to], first, last));
-                cycles += crosses && graph->traffic_takes_cycles ? graph->nodes[i].traffic : 0;
-                cycles += is_inside(units[i], first, last) ? graph->nodes[i].cycles : 0;
-                bytes += is_inside(units[i], first, last) ? graph->nodes[i].memory_bytes : 0;
-            }
-            assert_int_equal(popliner_costs_cycles(file->costs, first, last), cycles);
-            assert_int_equal(popliner_costs_peak(file->costs, first, last, 1), bytes);
-        }
-    for (size_t cut = 1; cut < popliner_costs_num_units(file->costs); ++cut) {
-        uint64_t traffic = 0;
-        for (size_t i = 0; i < graph->num_nodes; ++i) {
-            bool crosses = false;
-            for (size_t e = 0; e < graph->num_edges; ++e)
-                crosses = crosses || (graph->edges[e].from == i &&
-                                      (units[i] < cut) != (units[graph->edges[e].to] < cut));
-            traffic += crosses ? graph->nodes[i].traffic : 0;
-        }
-        assert_int_equal(popliner_costs_cut(file->costs, cut), traffic);
-    }
-}
-
-static void random_graphs_cost_what_a_naive_count_says(void **state) {
-    (void)state;
-    uint64_t seed = 5;
-    size_t num_counted = 0;
-    for (size_t round = 0; round < 400; ++round) {
-        pl_layer_graph graph = {.traffic_takes_cycles = draw(&seed, 3) > 0};
-        make_random(&graph, &seed);
-        pl_costs_file *file = fill(&graph);
-        size_t *units = find_units(&graph, file);
-        bool is_known = true; /* groups merged by a circle have no name to find them by */
-        for (size_t i = 0; i < graph.num_nodes; ++i)
-            is_known = is_known && units[i] != SIZE_MAX;
-        for (size_t e = 0; is_known && e < graph.num_edges; ++e) {
-            const pl_graph_node *from = &graph.nodes[graph.edges[e].from];
-            const pl_graph_node *to = &graph.nodes[graph.edges[e].to];
-            if (!from->is_backward && !to->is_backward)
-                assert_true(units[graph.edges[e].from] <= units[graph.edges[e].to]);
-        }
-        if (is_known) {
-            assert_costs(&graph, file, units);
-            ++num_counted;
-        }
-        free(units);
-        popliner_costs_file_free(&file->info);
-        pl_layer_graph_free(&graph);
-    }
-    assert_true(num_counted > 300);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_the_smallest_number_that_is_ready),
@@ -293,7 +172,6 @@ int main(void) {
         cmocka_unit_test(backward_nodes_alone_are_where_their_forward_nodes_would_be),
         cmocka_unit_test(circles_are_one_unit),
         cmocka_unit_test(refuses_no_nodes_and_too_many_units),
-        cmocka_unit_test(random_graphs_cost_what_a_naive_count_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -171,55 +171,6 @@ static void assert_same_plans(const popliner_plan *a, const popliner_plan *b) {
 static const popliner_method methods[] = {POPLINER_METHOD_AUTO, POPLINER_METHOD_DYNAMIC_PROGRAMMING,
                                           POPLINER_METHOD_ILP};
 
-static void equals_brute_force(void **state) {
-    (void)state;
-    uint64_t seed = 1;
-    size_t num_taken = 0;
-    size_t num_infeasible = 0;
-    size_t num_without_split = 0;
-    size_t num_limited = 0;
-    for (size_t instance = 0; instance < 1000 * NUM_KINDS; ++instance) {
-        table_kind kind = (table_kind)(instance % NUM_KINDS);
-        size_t n = 1 + random_below(&seed, MOST_BRUTE_UNITS - 3);
-        size_t max_stages = 1 + random_below(&seed, n + 2);
-        popliner_costs *costs = random_costs(kind, n, &seed);
-        uint64_t max_stage_bytes = UINT64_MAX - random_below(&seed, 2);
-        if (random_below(&seed, 2) == 0) {
-            size_t i = random_below(&seed, n);
-            max_stage_bytes = popliner_costs_peak(costs, i, i + random_below(&seed, n - i), 1);
-        }
-        if (!test_takes_case(instance, 17)) {
-            popliner_costs_free(costs);
-            continue;
-        }
-        num_taken++;
-        popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
-        options.num_ipus = max_stages;
-        options.mem_per_tile = max_stage_bytes;
-        brute_answer expected = brute_force(costs, &options);
-        bool is_within = expected.status == POPLINER_PLAN_OPTIMAL;
-        num_infeasible += !is_within && expected.split.exists;
-        num_without_split += !expected.split.exists;
-        num_limited += is_within && expected.split.num_stages == max_stages && max_stages < n;
-        for (size_t m = 0; m < 3; ++m) {
-            popliner_plan plan;
-            if (methods[m] == POPLINER_METHOD_ILP &&
-                (!test_takes_case(instance, 51) || !popliner_solver_has_glpk()))
-                continue;
-            assert_int_equal(solve(costs, methods[m], max_stages, max_stage_bytes, &plan),
-                             POPLINER_OK);
-            assert_plan_is(&plan, &expected);
-            pl_plan_clear(&plan);
-        }
-        popliner_costs_free(costs);
-    }
-    /* the instances do reach what they are meant to */
-    const size_t all = 1000 * NUM_KINDS;
-    assert_in_range(all * num_infeasible / num_taken, 700, 7000);
-    assert_in_range(all * num_without_split / num_taken, 70, 1000);
-    assert_in_range(all * num_limited / num_taken, 700, 7000);
-}
-
 static const pl_stop never = {.deadline_seconds = INFINITY};
 
 /* The problem of a chain over IPUs 0 ... num_stages - 1, each with one stage: one that GLPK can be
@@ -401,119 +352,6 @@ static void tells_single_bytes_apart(void **state) {
         assert_int_equal(split.first_units[1], best);
         pl_split_clear(&split);
         pl_problem_free(&problem);
-        popliner_costs_free(costs);
-    }
-}
-
-/* ---- larger tables ---- */
-
-/* Whether at most max_stages stages of at most peak_limit_bytes cover the chain: the units that can
- * be reached with one stage more each time. */
-static bool can_cover(const popliner_costs *costs, size_t max_stages, uint64_t peak_limit_bytes) {
-    size_t n = popliner_costs_num_units(costs);
-    size_t *stages_to = calloc(n + 1, sizeof *stages_to); /* 0: not reached */
-    size_t *queue = calloc(n + 1, sizeof *queue);
-    size_t num_queued = 1;
-    for (size_t q = 0; q < num_queued; ++q) {
-        size_t i = queue[q];
-        for (size_t end = i + 1; end <= n && i < n; ++end) {
-            uint64_t peak_bytes = popliner_costs_peak(costs, i, end - 1, 1);
-            if (peak_bytes == POPLINER_PEAK_FORBIDDEN || peak_bytes > peak_limit_bytes ||
-                stages_to[end] != 0)
-                continue;
-            stages_to[end] = stages_to[i] + 1;
-            queue[num_queued++] = end;
-        }
-    }
-    bool covered = stages_to[n] != 0 && stages_to[n] <= max_stages;
-    free(stages_to);
-    free(queue);
-    return covered;
-}
-
-static void assert_peak_is_smallest(const popliner_costs *costs, size_t max_stages,
-                                    const popliner_plan *plan) {
-    assert_true(can_cover(costs, max_stages, plan->peak_bytes));
-    if (plan->peak_bytes > 0)
-        assert_false(can_cover(costs, max_stages, plan->peak_bytes - 1));
-}
-
-static void methods_agree_on_larger_tables(void **state) {
-    (void)state;
-    uint64_t seed = 3;
-    if (!test_has_glpk())
-        test_skip("there is no GLPK");
-    for (size_t instance = 0; instance < (test_takes_all() ? 10 : 2) * NUM_KINDS; ++instance) {
-        table_kind kind = (table_kind)(instance % NUM_KINDS);
-        size_t n = 30 + random_below(&seed, 71);
-        size_t max_stages = 1 + random_below(&seed, instance % 3 == 0 ? n + 5 : 16);
-        popliner_costs *costs = random_costs(kind, n, &seed);
-        popliner_plan ilp;
-        popliner_plan dynamic;
-        assert_int_equal(solve(costs, POPLINER_METHOD_ILP, max_stages, UINT64_MAX, &ilp),
-                         POPLINER_OK);
-        assert_int_equal(
-            solve(costs, POPLINER_METHOD_DYNAMIC_PROGRAMMING, max_stages, UINT64_MAX, &dynamic),
-            POPLINER_OK);
-        assert_same_plans(&ilp, &dynamic);
-        if (ilp.num_stages > 0)
-            assert_peak_is_smallest(costs, max_stages, &ilp);
-        pl_plan_clear(&ilp);
-        pl_plan_clear(&dynamic);
-        popliner_costs_free(costs);
-    }
-}
-
-/* GLPK's own word on the peak of tables too large for brute force. */
-static void programs_find_the_peak_of_larger_tables(void **state) {
-    (void)state;
-    if (!test_has_glpk())
-        test_skip("there is no GLPK");
-    uint64_t seed = 4;
-    for (size_t instance = 0; instance < 12; ++instance) {
-        size_t n = 20 + random_below(&seed, 10);
-        size_t num_stages = 2 + random_below(&seed, 6);
-        popliner_costs *costs = random_costs(SHARING, n, &seed);
-        popliner_plan plan;
-        assert_int_equal(
-            solve(costs, POPLINER_METHOD_DYNAMIC_PROGRAMMING, num_stages, UINT64_MAX, &plan),
-            POPLINER_OK);
-        popliner_solver_options options;
-        pl_problem problem = mapped_problem(costs, &options, plan.num_stages);
-        pl_filter filter = pl_filter_of_limits(&problem);
-        for (uint64_t less = 0; less < 2; ++less) {
-            pl_split split = {0};
-            filter.limits.max_peak_bytes = plan.peak_bytes - less;
-            find_by_programs(&problem, &filter, PL_GOAL_ANY, &split);
-            assert_int_equal(split.num_stages > 0, less == 0);
-            pl_split_clear(&split);
-        }
-        pl_plan_clear(&plan);
-        pl_problem_free(&problem);
-        popliner_costs_free(costs);
-    }
-}
-
-static void a_thousand_units(void **state) {
-    (void)state;
-    uint64_t seed = 5;
-    const size_t max_stages[] = {1, 16, 64};
-    const table_kind kinds[] = {SHARING, ARBITRARY};
-    for (size_t k = 0; k < 2; ++k) {
-        popliner_costs *costs = random_costs(kinds[k], 1000, &seed);
-        for (size_t i = 0; i < 3; ++i) {
-            if (!test_takes_case(3 * k + i, 5))
-                continue;
-            popliner_plan plans[2];
-            for (size_t m = 0; m < 2; ++m)
-                assert_int_equal(solve(costs, methods[m], max_stages[i], UINT64_MAX, &plans[m]),
-                                 POPLINER_OK);
-            assert_int_equal(plans[0].status, POPLINER_PLAN_OPTIMAL);
-            assert_same_plans(&plans[0], &plans[1]);
-            assert_peak_is_smallest(costs, max_stages[i], &plans[0]);
-            pl_plan_clear(&plans[0]);
-            pl_plan_clear(&plans[1]);
-        }
         popliner_costs_free(costs);
     }
 }
@@ -973,13 +811,9 @@ static void works_in_a_thread(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equals_brute_force),
         cmocka_unit_test(programs_are_exact_by_themselves),
         cmocka_unit_test(finds_wrong_claims),
         cmocka_unit_test(tells_single_bytes_apart),
-        cmocka_unit_test(methods_agree_on_larger_tables),
-        cmocka_unit_test(programs_find_the_peak_of_larger_tables),
-        cmocka_unit_test(a_thousand_units),
         cmocka_unit_test(breaks_ties_by_the_earliest_cuts),
         cmocka_unit_test(refuses_senseless_options),
         cmocka_unit_test(answers_when_time_runs_out),
