@@ -105,71 +105,47 @@ static bool is_same(popliner_ipu_link a, popliner_ipu_link b) {
     return a.bytes == b.bytes && a.cycles == b.cycles;
 }
 
-/* The bandwidths of the links before places, each once. */
-typedef struct bandwidths {
-    popliner_ipu_link *list;
-    size_t count;
-} bandwidths;
-
-/* Returns the index of a bandwidth in the list, which has room to add it. */
-static size_t place_in(bandwidths *b, popliner_ipu_link bandwidth) {
-    size_t i = 0;
-    while (i < b->count && !is_same(b->list[i], bandwidth))
-        ++i;
-    if (i == b->count)
-        b->list[b->count++] = bandwidth;
-    return i;
-}
-
 static size_t ipu_of(const popliner_solver_options *options, size_t place) {
     return options->num_mapped_stages > 0 ? options->device_map[place] : place;
 }
 
-/* Finds the bandwidth before each place. */
-static void find_rows(pl_links *links, const popliner_solver_options *options, bandwidths *b) {
-    size_t known = options->num_mapped_stages;
-    place_in(b, options->link_bandwidth);
-    for (size_t place = 1; place <= links->num_places; ++place) {
-        if (known > 0 && place >= known)
-            break;
-        popliner_ipu_link own =
-            link_between(options, ipu_of(options, place - 1), ipu_of(options, place));
-        links->row[place] = place_in(b, own);
-        if (links->row[place] > 0) /* the places on both sides are special */
-            links->num_special = place + 1;
-    }
+/* Returns the bandwidth before a place; that of links without their own before the first one. */
+static popliner_ipu_link link_before(const popliner_solver_options *options, size_t place) {
+    return place == 0 ? options->link_bandwidth
+                      : link_between(options, ipu_of(options, place - 1), ipu_of(options, place));
 }
 
 popliner_status pl_links_find(pl_links *links, const popliner_costs *costs,
                               const popliner_solver_options *options, size_t num_places,
                               popliner_error *error) {
-    size_t num_units = popliner_costs_num_units(costs);
+    const size_t num_units = popliner_costs_num_units(costs);
+    const size_t known = options->num_mapped_stages > 0
+                             ? pl_fewer(options->num_mapped_stages, num_places + 1)
+                             : num_places + 1;
     if (!pl_links_exist(options))
         return POPLINER_OK;
     links->width = num_units + 1;
-    links->num_places = num_places;
-    links->row = pl_new_array(num_places + 1, sizeof *links->row);
-    bandwidths b = {pl_new_array(num_places + 1, sizeof *b.list), 0};
-    if (links->row != NULL && b.list != NULL) {
-        find_rows(links, options, &b);
-        links->cycles = pl_new_array(b.count * links->width, sizeof *links->cycles);
-    }
-    for (size_t i = 0; links->cycles != NULL && i < b.count; ++i)
+    for (size_t place = 1; place < known; ++place)
+        if (!is_same(link_before(options, place), options->link_bandwidth))
+            links->num_special = place + 1; /* the places on both sides are special */
+    const size_t num_rows = pl_more(1, links->num_special);
+    links->cycles = pl_new_array(num_rows * links->width, sizeof *links->cycles);
+    for (size_t place = 0; links->cycles != NULL && place < num_rows; ++place) {
+        const popliner_ipu_link own = link_before(options, place);
         for (size_t unit = 1; unit < num_units; ++unit)
-            links->cycles[i * links->width + unit] =
-                pl_link_cycles(costs, b.list[i], popliner_costs_cut(costs, unit));
-    free(b.list);
+            links->cycles[place * links->width + unit] =
+                pl_link_cycles(costs, own, popliner_costs_cut(costs, unit));
+    }
     return links->cycles != NULL ? POPLINER_OK : pl_fail_memory(error, "the links between IPUs");
 }
 
 void pl_links_free(pl_links *links) {
     free(links->cycles);
-    free(links->row);
     *links = (pl_links){0};
 }
 
 const uint64_t *pl_links_before(const pl_links *links, size_t place) {
     if (links->cycles == NULL)
         return NULL;
-    return links->cycles + (place <= links->num_places ? links->row[place] : 0) * links->width;
+    return links->cycles + (place < links->num_special ? place : 0) * links->width;
 }

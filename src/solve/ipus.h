@@ -36,11 +36,10 @@ uint64_t pl_speed_fewest(uint64_t millionths, uint64_t limit);
 /* Zero-initialise; free with pl_links_free. */
 typedef struct pl_links {
     size_t width; /* units + 1 */
-    size_t num_places;
-    /* [different bandwidths][width] by the unit after the cut, 0 at both ends of the chain. The
-     * first bandwidth is that of links without their own. NULL without links. */
+    /* [places][width] by the unit after the cut, 0 at both ends of the chain: of the links before the
+     * special places, and, before the first one, of links without their own bandwidth. NULL without
+     * links. */
     uint64_t *cycles;
-    size_t *row;        /* [num_places + 1] index of the bandwidth before the place */
     size_t num_special; /* from this place on, both links are usual */
 } pl_links;
 
@@ -62,7 +61,7 @@ uint64_t pl_most_reduced(const popliner_costs *costs, popliner_ipu_link bandwidt
                          size_t num_replicas, uint64_t max_cycles);
 
 /* Finds the links of the first num_places places of a pipeline, by the device map of the options.
- * Errors: MEMORY. O(places * links + units * different bandwidths). */
+ * Errors: MEMORY. O(places * links + units * special places). */
 popliner_status pl_links_find(pl_links *links, const popliner_costs *costs,
                               const popliner_solver_options *options, size_t num_places,
                               popliner_error *error);

@@ -389,15 +389,6 @@ static popliner_status check_pairs(const pl_problem *problem, const popliner_pla
     return POPLINER_OK;
 }
 
-/* True if the cycles and cut bytes of a stage are those of the costs. */
-static bool has_costs(const pl_problem *problem, const popliner_plan *plan, size_t stage) {
-    const popliner_plan_stage *it = &plan->stages[stage];
-    bool is_last = stage + 1 == plan->num_stages;
-    uint64_t cut_bytes = is_last ? 0 : popliner_costs_cut(problem->costs, it->last_unit + 1);
-    return it->cut_bytes == cut_bytes &&
-           it->cycles == pl_problem_cycles(problem, stage, it->first_unit, it->last_unit);
-}
-
 /* Compares the plan's values: each must be that of the split and not below its bound; equal to it
  * if proven, unless slack may have worsened it. */
 static popliner_status check_claims(const pl_problem *problem, const pl_filter *filter,
@@ -417,50 +408,47 @@ static popliner_status check_claims(const pl_problem *problem, const pl_filter *
     return POPLINER_OK;
 }
 
-/* Computes the values of the split and compares them. peaks_bytes[stages] is scratch. */
+/* Fills another plan of the split, and compares them. */
 static popliner_status check_values(const pl_problem *problem, const pl_filter *filter,
                                     const popliner_plan *plan, const pl_split *split,
-                                    uint64_t *peaks_bytes, popliner_error *error) {
+                                    popliner_error *error) {
     pl_objective_values values = {0};
-    popliner_status status = pl_split_evaluate(problem, split, &values, peaks_bytes, error);
-    if (status != POPLINER_OK)
-        return status;
-    for (size_t i = 0; i < plan->num_stages; ++i) {
-        if (peaks_bytes[i] != plan->stages[i].peak_bytes ||
-            peaks_bytes[i] > pl_limits_peak(problem, &filter->limits, plan->stages[i].ipu))
-            return pl_fail(error, POPLINER_ERROR_INTERNAL,
-                           "stage %zu of the solver needs %" PRIu64 " bytes, not %" PRIu64
-                           ", or more than it may",
-                           i, peaks_bytes[i], plan->stages[i].peak_bytes);
-        if (!has_costs(problem, plan, i))
-            return pl_fail(
-                error, POPLINER_ERROR_INTERNAL,
-                "stage %zu of the solver has cycles or cut bytes that differ from the costs", i);
+    popliner_plan own = {0};
+    popliner_status status = pl_split_evaluate(problem, split, &values, NULL, error);
+    if (status == POPLINER_OK)
+        status = pl_plan_fill(problem, split, filter->spread_is_of_cycles, &own, error);
+    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; ++i) {
+        const popliner_plan_stage *is = &plan->stages[i];
+        const popliner_plan_stage *needs = &own.stages[i];
+        if (is->peak_bytes != needs->peak_bytes || is->cycles != needs->cycles ||
+            is->cut_bytes != needs->cut_bytes ||
+            is->peak_bytes > pl_limits_peak(problem, &filter->limits, is->ipu))
+            status = pl_fail(error, POPLINER_ERROR_INTERNAL,
+                             "stage %zu of the solver needs %" PRIu64 " bytes, not %" PRIu64
+                             ", or more than it may, or other cycles or cut bytes",
+                             i, needs->peak_bytes, is->peak_bytes);
     }
-    if (!pl_filter_admits(filter, &values) || values.peak_bytes != plan->peak_bytes ||
-        values.cycles != plan->cycles || values.cut_bytes != plan->cut_bytes ||
-        values.num_ipus != plan->num_ipus ||
-        pl_objective_values_spread(&values, filter->spread_is_of_cycles) != plan->spread)
-        return pl_fail(error, POPLINER_ERROR_INTERNAL,
-                       "the solver reports %" PRIu64 " bytes and cuts of %" PRIu64
-                       ", but its stages have %" PRIu64 " and %" PRIu64,
-                       plan->peak_bytes, plan->cut_bytes, values.peak_bytes, values.cut_bytes);
-    return check_claims(problem, filter, plan, &values, error);
+    if (status == POPLINER_OK &&
+        (!pl_filter_admits(filter, &values) || own.peak_bytes != plan->peak_bytes ||
+         own.cycles != plan->cycles || own.cut_bytes != plan->cut_bytes ||
+         own.num_ipus != plan->num_ipus || own.spread != plan->spread))
+        status = pl_fail(error, POPLINER_ERROR_INTERNAL,
+                         "the solver reports %" PRIu64 " bytes and cuts of %" PRIu64
+                         ", but its stages have %" PRIu64 " and %" PRIu64,
+                         plan->peak_bytes, plan->cut_bytes, own.peak_bytes, own.cut_bytes);
+    pl_plan_clear(&own);
+    return status == POPLINER_OK ? check_claims(problem, filter, plan, &values, error) : status;
 }
 
 popliner_status pl_plan_check(const pl_problem *problem, const pl_filter *filter,
                               const popliner_plan *plan, popliner_error *error) {
     pl_split split = {0};
-    uint64_t *peaks_bytes = pl_new_array(plan->num_stages, sizeof *peaks_bytes);
-    if (peaks_bytes == NULL)
-        return pl_fail_memory(error, "the stages of the plan");
     popliner_status status = check_stages(problem, plan, &split, error);
     if (status == POPLINER_OK)
         status = check_pairs(problem, plan, error);
     if (status == POPLINER_OK)
-        status = check_values(problem, filter, plan, &split, peaks_bytes, error);
+        status = check_values(problem, filter, plan, &split, error);
     pl_split_clear(&split);
-    free(peaks_bytes);
     return status;
 }
 

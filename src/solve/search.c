@@ -43,7 +43,6 @@ static uint64_t work_left(pl_search *search) {
 static pl_shared_search ask_shared(pl_search *search, uint64_t work) {
     return (pl_shared_search){.problem = search->problem,
                               .stop = search->stop,
-                              .listener = search->problem->options->listener,
                               .most_work = search->shared.work + work,
                               .shared = &search->shared};
 }

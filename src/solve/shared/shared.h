@@ -67,9 +67,8 @@ const uint64_t *pl_shared_least_bytes(pl_shared *shared, const pl_problem *probl
 typedef struct pl_shared_search {
     const pl_problem *problem;
     const pl_stop *stop;
-    const popliner_listener *listener; /* may be NULL */
-    uint64_t most_work;                /* a search ends when shared->work is this */
-    pl_shared *shared;                 /* the cache of measured stages */
+    uint64_t most_work; /* a search ends when shared->work is this */
+    pl_shared *shared;  /* the cache of measured stages */
 } pl_shared_search;
 
 /* ---- device sweep ---- */
