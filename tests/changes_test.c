@@ -33,7 +33,7 @@ static pl_sheet table_of(const row *rows, size_t count) {
         pl_sheet_text(&sheet, rows[i].unit);
         pl_sheet_number(&sheet, i * 7);
         pl_sheet_number(&sheet, rows[i].total_bytes);
-        pl_sheet_signed(&sheet, rows[i].headroom_bytes);
+        pl_sheet_change(&sheet, true, rows[i].headroom_bytes);
         if (rows[i].has_cycles)
             pl_sheet_number(&sheet, rows[i].cycles);
         else

@@ -364,10 +364,11 @@ static void check_model(const golden_case *c, const found *f, const char *regex,
                                         meter,      layers_only,   0,      SIZE_MAX};
     assert_int_equal(pl_diagnose(&whole, &d, NULL), POPLINER_OK);
     bool *program_seen = test_new_array(f->num_programs, sizeof *program_seen);
-    memset(program_seen, true, f->num_programs);
-    for (size_t i = 0; i < d.num_program_types; i++) {
-        for (size_t k = 0; k < d.programs[i].num_all - d.programs[i].num_seen; k++)
-            program_seen[d.programs[i].missing[k]] = false;
+    for (size_t i = 0; i < pl_operations_count(c->operations); i++) {
+        const popliner_operation *operation = pl_operation_at(c->operations, i);
+        if (!layers_only || pl_layers_unit_of(layers, i) > 0)
+            for (size_t k = 0; k < operation->num_programs; k++)
+                program_seen[operation->programs[k]] = true;
     }
     /* PopLiner's model counts vertices by rules of its own */
     for (int code = model == POPLINER_MEMORY_MODEL_FULL ? 0 : EXCHANGE; code < NUM_CODES; code++) {

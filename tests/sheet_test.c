@@ -245,8 +245,8 @@ static void long_texts_are_whole(void **state) {
 
 static void add_values(pl_sheet *sheet) {
     pl_sheet_number(sheet, UINT64_MAX);
-    pl_sheet_signed(sheet, INT64_MIN);
-    pl_sheet_real(sheet, 0.123456789);
+    pl_sheet_change(sheet, true, INT64_MIN);
+    pl_sheet_share(sheet, true, 0.123456789);
     pl_sheet_index(sheet, 0);
     pl_sheet_index(sheet, SIZE_MAX);
     pl_sheet_none(sheet);
@@ -255,7 +255,7 @@ static void add_values(pl_sheet *sheet) {
     pl_sheet_text(sheet, NULL);
     pl_sheet_id(sheet, UINT64_MAX);
     pl_sheet_id(sheet, 0);
-    pl_sheet_real(sheet, 1);
+    pl_sheet_share(sheet, true, 1);
 }
 
 static void values_are_written_as_they_are(void **state) {

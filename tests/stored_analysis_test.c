@@ -42,7 +42,9 @@ static const char *difference(const popliner_profile *p, const pl_operations *o,
     if (a->num_tiles != b->num_tiles || a->clock_hz != b->clock_hz || a->num_ipus != b->num_ipus ||
         a->num_replicas != b->num_replicas || a->bytes_per_tile != b->bytes_per_tile ||
         a->tiles_per_ipu != b->tiles_per_ipu || a->ipus_per_replica != b->ipus_per_replica ||
-        strcmp(a->architecture, b->architecture) != 0 || strcmp(a->type, b->type) != 0)
+        strcmp(a->architecture, b->architecture) != 0 || strcmp(a->type, b->type) != 0 ||
+        memcmp(&a->format_major, &b->format_major, sizeof *a - offsetof(pl_target, format_major)) !=
+            0)
         return "target";
     if (o->of_framework != other_o->of_framework)
         return "of_framework";
@@ -124,10 +126,9 @@ static void make_tiny(golden_case *c) {
     pl_operations *o = calloc(1, sizeof *o);
     assert_true(p != NULL && o != NULL);
     *c = (golden_case){"tiny", p, NULL, o};
-    p->target = (pl_target){2, 1, 1, 638976, 1850000000, "ipu2", "IPU", 2, 1};
+    p->target = (pl_target){2, 1, 1, 638976, 1850000000, "ipu2", "IPU", 2, 1, .format_major = 3};
     p->strings_length = 12;
     p->series_length = 2;
-    p->num_facts = PL_NUM_FACTS;
     p->num_options = p->num_program_children = p->num_runs = p->num_execution_steps = 1;
     p->num_execution_ipus = p->num_absences = 1;
     p->num_category_parts = PL_NUM_CATEGORY_PARTS;
@@ -155,10 +156,8 @@ static void make_tiny(golden_case *c) {
     memcpy(p->series_bytes, "\x84\x83", 2); /* 3 on both tiles */
     *p->vertex_type_code = *p->compute_set_vertex_instances = series;
     *p->compute_set_state = p->category_memory[1] = series;
-    p->facts[PL_FACT_TARGET_TYPE] = 8;
-    p->facts[PL_FACT_TILES_PER_IPU] = 2;
-    p->facts[PL_FACT_IPUS_PER_REPLICA] = 1;
-    p->facts[PL_FACT_NUM_VERTICES] = 6;
+    p->target.poplar_text = 8;
+    p->target.num_vertices = 6;
     SET(uint32_t, "option_name", 8);
     SET(uint32_t, "program_children_start", 0, 1, 1);
     SET(uint32_t, "program_child", 1);

@@ -183,14 +183,6 @@ void pl_sheet_number(pl_sheet *sheet, uint64_t value) {
     write_cell(sheet, (pl_cell){PL_CELL_NUMBER, {value}});
 }
 
-void pl_sheet_signed(pl_sheet *sheet, int64_t value) {
-    write_cell(sheet, (pl_cell){PL_CELL_SIGNED, {.signed_number = value}});
-}
-
-void pl_sheet_real(pl_sheet *sheet, double value) {
-    pl_sheet_share(sheet, true, value);
-}
-
 void pl_sheet_change(pl_sheet *sheet, bool is_known, int64_t value) {
     write_cell(sheet,
                (pl_cell){is_known ? PL_CELL_SIGNED : PL_CELL_NONE, {.signed_number = value}});

@@ -96,14 +96,12 @@ void pl_sheet_end_names(pl_sheet *sheet);
 void pl_sheet_none(pl_sheet *sheet);
 void pl_sheet_text(pl_sheet *sheet, const char *value); /* NULL: none */
 void pl_sheet_number(pl_sheet *sheet, uint64_t value);
-void pl_sheet_signed(pl_sheet *sheet, int64_t value);
-void pl_sheet_real(pl_sheet *sheet, double value); /* six digits; unknown if not finite */
 void pl_sheet_change(pl_sheet *sheet, bool is_known, int64_t value);
 void pl_sheet_flag(pl_sheet *sheet, bool value);      /* "true" or "false" */
 void pl_sheet_index(pl_sheet *sheet, size_t value);   /* SIZE_MAX: none */
 void pl_sheet_place(pl_sheet *sheet, uint32_t value); /* UINT32_MAX: none */
 void pl_sheet_known(pl_sheet *sheet, bool is_known, uint64_t value);
-void pl_sheet_share(pl_sheet *sheet, bool is_known, double value);
+void pl_sheet_share(pl_sheet *sheet, bool is_known, double value); /* six digits, if finite */
 /* Writes value / divisor, with six decimals unless the divisor is 1. */
 void pl_sheet_known_ratio(pl_sheet *sheet, bool is_known, uint64_t value, uint64_t divisor);
 void pl_sheet_words(pl_sheet *sheet, const char *value); /* "": none */

@@ -145,22 +145,11 @@ void pl_text_add_printable(pl_text *text, const char *value, const char *kept) {
     }
 }
 
-/* True if popliner_printable_take would leave the text unchanged, except for line ends and tabs. */
-static bool is_printable(const char *text) {
-    while (*text != '\0') {
-        uint32_t c = 0;
-        size_t length = pl_utf8_decode(text, &c);
-        if (length == 0 || (pl_utf8_is_control(c) && c != '\n' && c != '\t'))
-            return false;
-        text += length;
-    }
-    return true;
-}
-
 void pl_text_make_printable(pl_text *text) {
     pl_text shown = {0};
-    if (text->failed || text->data == NULL || is_printable(text->data))
+    if (text->failed || text->data == NULL)
         return;
+    pl_text_add(&shown, ""); /* an empty text stays one */
     pl_text_add_printable(&shown, text->data, "\n\t");
     free(text->data);
     *text = shown;

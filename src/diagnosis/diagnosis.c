@@ -130,13 +130,8 @@ static void diagnose_program_types(const pl_explained *explained, pl_diagnosis *
                 return;
             d->programs[d->num_program_types++] = (pl_diagnosis_programs){.type = type};
         }
-        pl_diagnosis_programs *group = &d->programs[place];
-        const size_t num_missing = group->num_all++ - group->num_seen;
-        if (explained->program_seen[program])
-            group->num_seen++;
-        else if (pl_arrays_grow(&d->arrays, &group->missing, num_missing + 1,
-                                sizeof *group->missing))
-            group->missing[num_missing] = program;
+        d->programs[place].num_all++;
+        d->programs[place].num_seen += explained->program_seen[program] != 0;
     }
 }
 
@@ -151,8 +146,6 @@ static void sum_categories(const pl_explained *explained, uint64_t *explained_by
         for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1];
              i++) {
             size_t item = p->variable_category[i] * num_tiles + tile;
-            if (p->num_category_parts == 0) /* the compiler gives no other sum */
-                truth_bytes[item] += p->variable_size_bytes[i];
             if (explained->variable_seen[i] && !pl_explained_is_code(explained, i))
                 explained_bytes[item] += p->variable_size_bytes[i];
         }
@@ -161,6 +154,9 @@ static void sum_categories(const pl_explained *explained, uint64_t *explained_by
                       truth_bytes + part / PL_NUM_CATEGORY_PARTS * num_tiles);
     for (size_t category = 0; category < p->num_categories; category++) {
         int code = explained->code_of_category[category];
+        if (p->num_category_parts == 0) /* the compiler gives no other sum */
+            pl_series_add(p, p->category_variables[category], 1,
+                          truth_bytes + category * num_tiles);
         for (size_t tile = 0; code < PL_NUM_DIAGNOSED_CODE && tile < num_tiles; tile++)
             explained_bytes[category * num_tiles + tile] += explained->code_bytes[code][tile];
     }

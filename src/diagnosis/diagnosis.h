@@ -125,8 +125,7 @@ void pl_missing_find(const pl_explained *explained, size_t tile, size_t step, pl
 typedef struct pl_diagnosis_programs {
     const char *type; /* for example "OnTileExecute" */
     size_t num_all;
-    size_t num_seen;   /* in operations that count */
-    uint32_t *missing; /* numbers of the other programs, ascending: [num_all - num_seen] */
+    size_t num_seen; /* in operations that count */
 } pl_diagnosis_programs;
 
 /* One memory category, over all tiles. For code and vertex state, the attributed bytes are those

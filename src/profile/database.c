@@ -99,7 +99,7 @@ bool pl_database_has_column(pl_database *database, const char *table, const char
     return code == SQLITE_OK;
 }
 
-bool pl_table_list_columns(pl_database *database, const pl_table *table, pl_text *sql) {
+bool pl_table_query(pl_database *database, const pl_table *table, const char *tail, pl_text *sql) {
     bool present[PL_MAX_COLUMNS] = {false};
     bool found = pl_database_has_table(database, table->name);
     for (size_t i = 0; found && i < pl_table_width(table); i++)
@@ -112,27 +112,22 @@ bool pl_table_list_columns(pl_database *database, const pl_table *table, pl_text
     else if (absent != NULL)
         fail_without(database, table, absent);
     for (size_t i = 0; i < pl_table_width(table); i++) {
-        pl_text_add(sql, i > 0 ? ", " : "");
+        pl_text_add(sql, i > 0 ? ", " : "SELECT ");
         if (present[i])
             pl_text_format(sql, "\"%s\"", table->columns[i].name);
         else
             pl_text_add(sql, "NULL");
     }
+    pl_text_format(sql, " FROM \"%s\" %s", table->name, tail == NULL ? "" : tail);
     return pl_outcome_has(&database->outcome, !sql->failed, "a query") && found;
 }
 
 pl_rows pl_rows_open(pl_database *database, const pl_table *table) {
     pl_rows rows = {.database = database, .table = table};
-    pl_text list = {0};
     pl_text sql = {0};
-    if (pl_table_list_columns(database, table, &list)) {
-        pl_text_format(&sql, "SELECT %s FROM \"%s\" %s", list.data, table->name,
-                       table->tail == NULL ? "" : table->tail);
-        if (pl_outcome_has(&database->outcome, !sql.failed, "a query") &&
-            sqlite3_prepare_v2(database->sqlite, sql.data, -1, &rows.statement, NULL) != SQLITE_OK)
-            pl_database_fail(database, "reading a table");
-    }
-    free(list.data);
+    if (pl_table_query(database, table, table->tail, &sql) &&
+        sqlite3_prepare_v2(database->sqlite, sql.data, -1, &rows.statement, NULL) != SQLITE_OK)
+        pl_database_fail(database, "reading a table");
     free(sql.data);
     return rows;
 }
@@ -282,12 +277,4 @@ void pl_rows_fail(const pl_rows *rows, int column, const char *format, ...) {
     pl_outcome_fail(&rows->database->outcome, POPLINER_ERROR_INPUT,
                     "%s: table %s, row %zu: column %s %s", rows->database->path, rows->table->name,
                     rows->row, rows->table->columns[column].name, problem);
-}
-
-/* ---- The progress of reading ---- */
-
-void pl_reading_progress_tell(const pl_reading_progress *p, size_t num_done, size_t num_pieces) {
-    const double percent = p->percent + p->next_percent * (double)num_done / (double)num_pieces;
-    pl_progress(p->listener, "Reading the profile",
-                (uint64_t)((double)p->file_bytes / 100 * percent), p->file_bytes);
 }

@@ -12,21 +12,6 @@
 #include "base/growth.h"
 #include "popliner/error.h"
 
-/* ---- The progress of reading ---- */
-
-/* How far a file is read: `percent`, and the current reader adds next_percent in pieces. */
-typedef struct pl_reading_progress {
-    const popliner_listener *listener; /* may be NULL */
-    uint64_t file_bytes;
-    unsigned percent;
-    unsigned next_percent;
-} pl_reading_progress;
-
-/* Reports to the listener that so many of `num_pieces` of the current reader are done; for the
- * calling thread only. */
-void pl_reading_progress_tell(const pl_reading_progress *progress, size_t num_done,
-                              size_t num_pieces);
-
 /* ---- An open file ---- */
 
 /* An open file. All of its connections see one state of it, each in one read transaction. What
@@ -114,7 +99,7 @@ typedef struct pl_column {
     const char *untrusted;
     int kind;     /* pl_column_kind */
     int of;       /* pl_table_number: the table that it refers to */
-    size_t into;  /* offset of the array in the profile that gets it; 0: none */
+    size_t into;  /* offset of what gets it in the profile: an array, or a number; 0: none */
     uint64_t max; /* 0: that of the array, or none */
 } pl_column;
 
@@ -155,9 +140,9 @@ bool pl_rows_next(pl_rows *rows);
 /* Processes the current row; a failure ends the iteration. */
 typedef void (*pl_take_row)(void *user, pl_rows *rows);
 
-/* Writes SQL for the columns of a table, NULL for missing optional ones; ignores the tail. Returns
- * whether the table exists. Free sql->data. */
-bool pl_table_list_columns(pl_database *database, const pl_table *table, pl_text *sql);
+/* Writes the query of all columns of a table, NULL for missing optional ones, with this tail, or
+ * none (NULL). Returns whether the table exists. Free sql->data. */
+bool pl_table_query(pl_database *database, const pl_table *table, const char *tail, pl_text *sql);
 
 /* Calls `take` for every row of a query whose columns are those of `rows`. Increments rows->row;
  * the functions below read the current row. For tables of millions of rows: saves a call of SQLite

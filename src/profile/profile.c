@@ -36,19 +36,16 @@ static void free_reading(pl_reading *r) {
 
 /* ---- Reading ---- */
 
-/* Begins a reader, with which `percent` of the file will be read. */
-static void begin_reader(pl_reading *r, unsigned percent) {
-    r->progress.percent += r->progress.next_percent;
-    r->progress.next_percent = percent - r->progress.percent;
-    if (r->progress.percent > 0) /* before that, nothing is read */
-        pl_reading_progress_tell(&r->progress, 0, 1);
+void pl_reading_tell(const pl_reading *r, uint64_t percent) {
+    const uint64_t file_bytes = (uint64_t)r->database.state.st_size;
+    pl_progress(r->options->listener, "Reading the profile", file_bytes * percent / 100,
+                file_bytes);
 }
 
 static void open_file(pl_reading *r) {
     popliner_status status = pl_database_open(&r->database, r->path, r->database.outcome.error);
     if (status == POPLINER_OK)
         pl_database_bind(&r->database, r->options->bounds);
-    r->progress.file_bytes = (uint64_t)r->database.state.st_size;
 }
 
 /* Opens a connection for each thread, up to as many as the size of the file keeps busy. */
@@ -62,50 +59,44 @@ static void open_helpers(pl_reading *r) {
                              num_helpers < MAX_THREADS ? num_helpers : MAX_THREADS - 1);
 }
 
-/* Like pl_read_profile, with a side task, or NULL, which runs once if nothing fails. */
-static popliner_status read_with(const char *path, const pl_read_options *options,
-                                 const pl_side_task *side_task, popliner_profile **result,
-                                 popliner_error *error) {
+popliner_status pl_read_files(const char *profile_path, const char *debug_path,
+                              const pl_read_options *options, popliner_profile **profile,
+                              pl_debug_info **info, popliner_error *error) {
     static const pl_read_options defaults = {0};
-    /* how much of the time has passed after each, as measured with 7.8 million variables */
-    static const struct {
-        pl_reader *read;
-        unsigned percent;
-    } readers[] = {
-        {open_file, 0},
-        {pl_profile_read_target, 0},
-        {pl_part_find, 0},
-        {pl_profile_read_variables, 0},
-        {open_helpers, 0},
-        {pl_profile_read_lowered, 80},
-        {pl_profile_read_cycles, 80},
-        {pl_profile_read_compute_sets, 92},
-        {pl_profile_read_programs, 93},
-        {pl_profile_read_execution, 95},
-        {pl_profile_read_live_ranges, 95},
-        {pl_profile_read_tiles, 95},
-        {pl_tables_find_absences, 95},
-        {pl_profile_find_checks, 100},
+    static pl_reader *const readers[] = {
+        open_file,
+        pl_profile_read_target,
+        pl_part_find,
+        pl_profile_read_variables,
+        open_helpers,
+        pl_profile_read_lowered,
+        pl_profile_read_cycles,
+        pl_profile_read_compute_sets,
+        pl_profile_read_programs,
+        pl_profile_read_execution,
+        pl_profile_read_live_ranges,
+        pl_profile_read_tiles,
+        pl_tables_find_absences,
+        pl_profile_find_checks,
     };
-    pl_reading r = {.path = path,
+    pl_reading r = {.path = profile_path,
                     .options = options != NULL ? options : &defaults,
-                    .side_task = side_task,
-                    .progress.listener = options != NULL ? options->listener : NULL,
+                    .debug_path = debug_path,
                     .database.outcome.error = error,
                     .profile = calloc(1, sizeof *r.profile)};
     pl_field fields[PL_MAX_FIELDS];
-    *result = NULL;
+    *profile = NULL;
+    *info = NULL;
     if (r.profile == NULL)
         return pl_fail_memory(error, "the profile");
     pl_profile_add_string(r.profile, "");
     for (size_t i = 0; pl_database_is_well(&r.database) && i < sizeof readers / sizeof *readers;
          i++) {
-        begin_reader(&r, readers[i].percent);
-        readers[i].read(&r);
+        readers[i](&r);
         pl_reading_has(&r, true);
     }
     if (pl_database_is_well(&r.database))
-        begin_reader(&r, 100);
+        pl_reading_tell(&r, 100);
     popliner_status status = pl_database_end_reading(&r.database, r.database.outcome.status, error);
     if (status == POPLINER_OK) {
         pl_arrays *arrays = &r.profile->arrays;
@@ -113,58 +104,26 @@ static popliner_status read_with(const char *path, const pl_read_options *option
         pl_part_keep(r.profile, &r.part);
         status = arrays->failed ? pl_fail_memory(error, "the profile") : POPLINER_OK;
     }
+    if (status == POPLINER_OK && r.debug_status != POPLINER_OK) {
+        status = r.debug_status;
+        if (error != NULL)
+            *error = r.debug_error;
+    }
+    if (status == POPLINER_OK && r.debug_info != NULL)
+        status = pl_profile_check_contexts(r.profile, r.debug_info, error);
     free_reading(&r);
-    if (status == POPLINER_OK)
-        *result = r.profile;
-    else
+    if (status == POPLINER_OK) {
+        *profile = r.profile;
+        *info = r.debug_info;
+    } else {
         pl_profile_free(r.profile);
+        pl_debug_info_free(r.debug_info);
+    }
     return status;
 }
 
 popliner_status pl_read_profile(const char *path, const pl_read_options *options,
                                 popliner_profile **profile, popliner_error *error) {
-    return read_with(path, options, NULL, profile, error);
-}
-
-/* Reads the debug information at the same time. */
-typedef struct debug_task {
-    const char *path;
-    const popliner_listener *listener;
-    pl_bounds *bounds;
-    pl_debug_info *info;
-    popliner_status status;
-    popliner_error error;
-} debug_task;
-
-static void read_debug_info(void *user) {
-    debug_task *task = user;
-    task->status =
-        pl_debug_info_read(task->bounds, task->path, task->listener, &task->info, &task->error);
-}
-
-popliner_status pl_read_files(const char *profile_path, const char *debug_path,
-                              const pl_read_options *options, popliner_profile **profile,
-                              pl_debug_info **info, popliner_error *error) {
-    debug_task task = {.path = debug_path,
-                       .listener = options == NULL ? NULL : options->listener,
-                       .bounds = options == NULL ? NULL : options->bounds};
-    pl_side_task side_task = {read_debug_info, &task};
-    *info = NULL;
-    popliner_status status =
-        read_with(profile_path, options, debug_path == NULL ? NULL : &side_task, profile, error);
-    if (status == POPLINER_OK && task.status != POPLINER_OK) {
-        status = task.status;
-        if (error != NULL)
-            *error = task.error;
-    }
-    if (status == POPLINER_OK && task.info != NULL)
-        status = pl_profile_check_contexts(*profile, task.info, error);
-    if (status == POPLINER_OK) {
-        *info = task.info;
-    } else {
-        pl_debug_info_free(task.info);
-        pl_profile_free(*profile);
-        *profile = NULL;
-    }
-    return status;
+    pl_debug_info *none;
+    return pl_read_files(path, NULL, options, profile, &none, error);
 }

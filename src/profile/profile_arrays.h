@@ -19,9 +19,6 @@ ARRAY(uint64_t, element_offset, num_elements, ANY) /* of a tile's memory, ascend
 COUNT(series_length)
 ARRAY(uint8_t, series_bytes, series_length, ANY)
 
-COUNT(num_facts) /* PL_NUM_FACTS, or 0: all of them 0 */
-ARRAY(uint64_t, facts, num_facts, ANY)
-
 COUNT(num_options)
 ARRAY(pl_string, option_name, num_options, STRING)
 ARRAY(pl_string, option_value, num_options, STRING)

@@ -100,19 +100,14 @@ static void read_exchange_lists(pl_reading *r) {
     const pl_table *table = &pl_tables[PL_TABLE_REGIONS];
     pl_rows rows = {.database = &r->database, .table = table};
     exchange_lists e = {.reading = r};
-    pl_text columns = {0};
     pl_text sql = {0};
-    if (pl_table_list_columns(&r->database, table, &columns)) {
-        pl_text_format(&sql, "SELECT %s FROM exchange_regions %s", columns.data, table->tail);
-        if (pl_reading_has(r, !sql.failed))
-            pl_rows_each(&rows, sql.data, take_region, &e);
-    }
+    if (pl_table_query(&r->database, table, table->tail, &sql))
+        pl_rows_each(&rows, sql.data, take_region, &e);
     if (rows.row > 0)
         end_list(r->profile);
     reserve_variables(r->profile, 0);
     pl_reading_has(r, true);
     pl_id_map_sort(&r->ids[PL_TABLE_REGIONS]);
-    free(columns.data);
     free(sql.data);
 }
 

@@ -35,29 +35,6 @@ typedef struct pl_series {
 /* The category of a lowered variable is one byte. */
 #define PL_MAX_CATEGORIES (UINT8_MAX + 1)
 
-/* Single numbers in popliner_profile.facts; texts are pl_strings. */
-typedef enum pl_fact {
-    PL_FACT_FORMAT_MAJOR,
-    PL_FACT_FORMAT_MINOR,
-    PL_FACT_FORMAT_POINT,
-    PL_FACT_FORMAT_UNSTABLE,
-    PL_FACT_POPLAR_MAJOR,
-    PL_FACT_POPLAR_MINOR,
-    PL_FACT_POPLAR_POINT,
-    PL_FACT_POPLAR_TEXT,
-    PL_FACT_POPLAR_HASH,
-    PL_FACT_NUM_VERTICES,
-    PL_FACT_NUM_EDGES,
-    PL_FACT_TARGET_TYPE,
-    PL_FACT_TILES_PER_IPU,
-    PL_FACT_IPUS_PER_REPLICA,
-    PL_FACT_IPU, /* the IPU that the profile was restricted to, plus 1; 0: none */
-    /* if the replicas differ: the number of tiles of the others, and the largest difference */
-    PL_FACT_REPLICA_TILES_OFF,
-    PL_FACT_REPLICA_BYTES_OFF,
-    PL_NUM_FACTS,
-} pl_fact;
-
 /* The parts of the compiler's account of a category: its columns, in this order. */
 enum { PL_NUM_CATEGORY_PARTS = 6 };
 
@@ -74,8 +51,8 @@ typedef struct pl_check {
 /* A string is the offset of its first byte in popliner_profile.strings; offset 0 is "". */
 typedef uint32_t pl_string;
 
-/* The device that the program was compiled for, and the part of it that the profile has: see
- * popliner_profile_info. */
+/* The device that the program was compiled for, the part of it that the profile has, and single
+ * numbers: see popliner_profile_info. Stored as in memory. */
 typedef struct pl_target {
     size_t num_tiles;
     size_t num_ipus;
@@ -86,11 +63,26 @@ typedef struct pl_target {
     char type[16];
     size_t tiles_per_ipu;
     size_t ipus_per_replica;
+    uint64_t format_major;
+    uint64_t format_minor;
+    uint64_t format_point;
+    uint64_t is_unstable_format;
+    uint64_t poplar_text; /* pl_string, like the next one */
+    uint64_t poplar_hash;
+    uint64_t poplar_major;
+    uint64_t poplar_minor;
+    uint64_t poplar_point;
+    uint64_t num_vertices;
+    uint64_t num_edges;
+    uint64_t ipu; /* the IPU that the profile was restricted to, plus 1; 0: none */
+    /* if the replicas differ: the number of tiles of the others, and the largest difference */
+    uint64_t replica_tiles_off;
+    uint64_t replica_bytes_off;
 } pl_target;
 
 struct popliner_profile {
     pl_arrays arrays; /* own all arrays below */
-    pl_target target; /* its last three members come from the facts */
+    pl_target target;
 
 #define COUNT(name) size_t name;
 #define ARRAY(type, name, length, ...) type *name;
@@ -109,11 +101,6 @@ enum {
     PL_PLACING_ALIGNMENT = 0x1f,
     PL_PLACING_EXECUTABLE = 0x20,
 };
-
-/* Returns a single number; 0 if the profile does not have it. */
-static inline uint64_t pl_profile_fact(const popliner_profile *profile, pl_fact fact) {
-    return profile->num_facts == 0 ? 0 : profile->facts[fact];
-}
 
 static inline size_t pl_profile_num_children(const popliner_profile *profile, size_t program) {
     return profile->program_children_start[program + 1] - profile->program_children_start[program];
@@ -307,9 +294,6 @@ popliner_status pl_profile_check(const popliner_profile *profile, const char *pa
                                  popliner_error *error);
 
 void pl_profile_free(popliner_profile *profile);
-
-/* Copies facts into the target. Call it after reading and loading. */
-void pl_profile_take_facts(popliner_profile *profile);
 
 /* For readers: add a string or a series; that of "" or of zeros after a failure. */
 pl_string pl_profile_add_string(popliner_profile *profile, const char *text);

@@ -25,9 +25,10 @@ static size_t read_steps(pl_reading *r) {
 
 enum { STEP_ID, IPU, CYCLES, ACTIVE_TILES, TILE_BALANCE };
 
-/* True if a row of steps_by_ipu is in the part. A row without an IPU is for all IPUs. */
+/* True if an IPU of the file is in the part. A row of steps_by_ipu without one is for all IPUs. */
 static bool is_of_part(uint64_t ipu, const pl_part *part) {
-    return part->is_all || (ipu != UINT64_MAX ? pl_part_has_ipu(part, ipu) : !part->is_one_ipu);
+    return part->is_all ||
+           (ipu != UINT64_MAX ? ipu >= part->first_ipu && ipu < part->end_ipu : !part->is_one_ipu);
 }
 
 static uint32_t limit(uint64_t number) {
@@ -138,10 +139,11 @@ uint64_t pl_reading_cycles(pl_reading *r, pl_rows *rows, int column) {
     uint64_t id;
     size_t count = 0;
     pl_varint_list_count(cursor, size_bytes, &count);
+    const bool is_by_ipu = count == r->part.num_ipus || count == r->part.replica_ipus;
     for (size_t place = 0; cursor < end && pl_varint_read(&cursor, end, &id); place++) {
         const uint32_t row = pl_id_map_find(&r->ids[PL_TABLE_CYCLES], id);
         const uint64_t cycles = row == PL_NONE ? UINT64_MAX : r->row_cycles[row];
-        if (pl_part_has_place(&r->part, place, count) && cycles != UINT64_MAX)
+        if ((!is_by_ipu || is_of_part(place, &r->part)) && cycles != UINT64_MAX)
             most = most == UINT64_MAX ? cycles : pl_larger(most, cycles);
     }
     if (cursor < end)

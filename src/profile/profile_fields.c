@@ -58,7 +58,6 @@ static const struct {
     size_t factor;
     const char *what;
 } ties[] = {
-    {OFFSET(num_facts), 0, PL_NUM_FACTS, "versions and numbers"},
     {OFFSET(num_compute_set_states), OFFSET(num_compute_sets), 1, "states of the compute sets"},
     {OFFSET(num_timed_programs), OFFSET(num_programs), 1, "cycles of the programs"},
     {OFFSET(num_category_parts), OFFSET(num_categories), PL_NUM_CATEGORY_PARTS,
@@ -231,10 +230,8 @@ static bool categories_fit(const popliner_profile *p) {
     return p->num_categories <= PL_MAX_CATEGORIES;
 }
 
-static bool facts_are_strings(const popliner_profile *p) {
-    return p->num_facts == 0 || (p->facts[PL_FACT_POPLAR_TEXT] < p->strings_length &&
-                                 p->facts[PL_FACT_POPLAR_HASH] < p->strings_length &&
-                                 p->facts[PL_FACT_TARGET_TYPE] < p->strings_length);
+static bool versions_are_strings(const popliner_profile *p) {
+    return p->target.poplar_text < p->strings_length && p->target.poplar_hash < p->strings_length;
 }
 
 static bool checks_add_up(const popliner_profile *p) {
@@ -317,7 +314,7 @@ static const struct {
 } relations[] = {
     {strings_end, "names"},
     {categories_fit, "categories"},
-    {facts_are_strings, "versions and numbers"},
+    {versions_are_strings, "versions"},
     {elements_ascend, "elements of memory"},
     {program_types_fit, "programs"},
     {runs_begin, "runs and executed steps"},

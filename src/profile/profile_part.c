@@ -159,8 +159,8 @@ static void compare_replicas(popliner_profile *p, const pl_part *part) {
         }
         num_tiles += !is_alike;
     }
-    p->facts[PL_FACT_REPLICA_TILES_OFF] = num_tiles;
-    p->facts[PL_FACT_REPLICA_BYTES_OFF] = largest;
+    p->target.replica_tiles_off = num_tiles;
+    p->target.replica_bytes_off = largest;
 }
 
 /* ---- Restricting a profile to the part ---- */
@@ -209,50 +209,32 @@ static void keep_variables(popliner_profile *p, const pl_part *part) {
     p->num_list_variables = (size_t)p->list_start[p->num_lists];
 }
 
-/* The state of restricting series. */
-typedef struct cutter {
-    popliner_profile *profile;
-    const pl_part *part;
-    uint8_t *bytes;   /* the old series_bytes */
-    uint64_t *values; /* [tiles of the part] */
-} cutter;
-
-/* Restricts a series to the tiles of the part. */
-static void cut(cutter *c, pl_series *series) {
-    const pl_part *part = c->part;
-    const size_t num_tiles = part->end_tile - part->first_tile;
-    pl_runs runs = pl_runs_begin(series->size_bytes > 0 ? c->bytes + series->offset : NULL,
-                                 series->size_bytes);
-    uint64_t value;
-    uint64_t length;
-    memset(c->values, 0, num_tiles * sizeof *c->values);
-    for (size_t tile = 0; tile < part->end_tile && pl_runs_next(&runs, &value, &length) > 0;) {
-        size_t end = tile + (size_t)length;
-        size_t last = end < part->end_tile ? end : part->end_tile;
-        for (size_t i = tile > part->first_tile ? tile : part->first_tile; i < last; i++)
-            c->values[i - part->first_tile] = value;
-        tile = end;
-    }
-    *series = pl_profile_add_numbers(c->profile, c->values, num_tiles);
-}
-
+/* Replaces each series by that of the tiles of the part: adds all of these after the old ones, which
+ * they then replace. */
 static void keep_series(popliner_profile *p, const pl_part *part) {
     pl_field fields[PL_MAX_FIELDS];
     const size_t num_fields = pl_profile_series_fields(p, fields);
-    cutter c = {.profile = p, .part = part, .bytes = p->series_bytes};
-    p->series_bytes = pl_arrays_new(&p->arrays, 0, 1); /* all may be zero */
-    p->series_length = 0;
-    c.values = pl_arrays_new(&p->arrays, part->end_tile - part->first_tile, sizeof *c.values);
-    for (size_t i = 0; !p->arrays.failed && i < num_fields; i++)
-        for (size_t k = 0; k < *fields[i].count; k++)
-            cut(&c, (pl_series *)pl_field_items(&fields[i]) + k);
+    const size_t old_length = p->series_length;
+    uint64_t *by_tile = pl_arrays_new(&p->arrays, p->target.num_tiles, sizeof *by_tile);
+    for (size_t i = 0; i < num_fields; i++)
+        for (size_t k = 0; !p->arrays.failed && k < *fields[i].count; k++) {
+            pl_series *series = (pl_series *)pl_field_items(&fields[i]) + k;
+            memset(by_tile, 0, p->target.num_tiles * sizeof *by_tile);
+            pl_series_add(p, *series, 1, by_tile);
+            *series = pl_profile_add_numbers(p, by_tile + part->first_tile,
+                                             part->end_tile - part->first_tile);
+            series->offset -= series->size_bytes > 0 ? old_length : 0;
+        }
+    if (!p->arrays.failed)
+        keep_items(p->series_bytes, old_length, p->series_length, 1);
+    p->series_length -= old_length;
 }
 
 void pl_part_keep(popliner_profile *p, const pl_part *part) {
     if (p->arrays.failed)
         return;
     if (part->is_one_ipu)
-        p->facts[PL_FACT_IPU] = part->first_ipu + 1;
+        p->target.ipu = part->first_ipu + 1;
     if (part->is_of_replica)
         compare_replicas(p, part);
     if (part->is_all)
@@ -267,20 +249,19 @@ void pl_part_keep(popliner_profile *p, const pl_part *part) {
 /* ---- Messages ---- */
 
 void pl_part_tell(const popliner_profile *p, const popliner_listener *listener) {
-    uint64_t ipu = pl_profile_fact(p, PL_FACT_IPU);
-    uint64_t tiles_off = pl_profile_fact(p, PL_FACT_REPLICA_TILES_OFF);
     const pl_target *target = &p->target;
-    uint64_t tiles = target->num_tiles;
+    const uint64_t ipu = target->ipu;
+    const uint64_t tiles = target->num_tiles;
     if (ipu > 0)
         pl_tell(listener, POPLINER_LEVEL_INFO,
                 "IPU %" PRIu64 " alone: the tiles %" PRIu64 " to %" PRIu64
                 " of the profile, numbered from 0",
                 ipu - 1, (ipu - 1) * tiles, ipu * tiles - 1);
-    if (tiles_off > 0)
+    if (target->replica_tiles_off > 0)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
                 "The %zu replicas differ on %" PRIu64 " of %zu tiles, by up to %" PRIu64
                 " bytes; only the first is analysed.",
-                target->num_replicas, tiles_off,
+                target->num_replicas, target->replica_tiles_off,
                 (target->num_replicas - 1) * target->ipus_per_replica * target->tiles_per_ipu,
-                pl_profile_fact(p, PL_FACT_REPLICA_BYTES_OFF));
+                target->replica_bytes_off);
 }

@@ -80,28 +80,21 @@ static void read_functions(pl_reading *r) {
         r->is_function[t.values[PROGRAM]] = 1;
 }
 
+static void append(popliner_profile *p, uint32_t **items, size_t *count, uint32_t item) {
+    p->arrays.failed = p->arrays.failed || *count >= PL_NONE - 1;
+    if (pl_arrays_grow(&p->arrays, items, *count + 1, sizeof **items))
+        (*items)[(*count)++] = item;
+}
+
 static void add_list(popliner_profile *p, uint32_t list) {
-    const size_t count = p->num_program_lists;
-    if (list == PL_NONE)
-        return;
-    p->arrays.failed = p->arrays.failed || count >= PL_NONE - 1;
-    if (pl_arrays_grow(&p->arrays, &p->program_list, count + 1, sizeof *p->program_list))
-        p->program_list[p->num_program_lists++] = list;
+    if (list != PL_NONE)
+        append(p, &p->program_list, &p->num_program_lists, list);
 }
 
 static void add_host_exchanges(popliner_profile *p, const pl_host_lists *host, uint64_t id) {
     for (size_t k = pl_id_entries_place(host->entries, host->count, id);
          k < host->count && host->entries[k].id == id; k++)
         add_list(p, host->entries[k].index);
-}
-
-/* Adds the lists of programs from first_list on to those that the host fills. */
-static void add_fed_lists(popliner_profile *p, size_t first_list) {
-    if (!pl_arrays_grow(&p->arrays, &p->fed_list,
-                        p->num_fed_lists + p->num_program_lists - first_list, sizeof *p->fed_list))
-        return;
-    for (size_t i = first_list; i < p->num_program_lists; i++)
-        p->fed_list[p->num_fed_lists++] = p->program_list[i];
 }
 
 /* Sets what program i touches and holds, and its cycles, from the row of its type's own table. */
@@ -134,7 +127,8 @@ static void resolve_variant(pl_reading *r, const pl_rows *rows, size_t i, pl_tab
     }
     if (table == PL_TABLE_HOST_COPIES) {
         add_host_exchanges(p, &r->host[1], variant_index);
-        add_fed_lists(p, first_list);
+        for (size_t k = first_list; k < p->num_program_lists; k++)
+            append(p, &p->fed_list, &p->num_fed_lists, p->program_list[k]);
         add_host_exchanges(p, &r->host[0], variant_index);
         /* one row may belong to any number of programs */
         pl_database_take_bytes(rows->database, "the host exchanges of programs",
@@ -159,10 +153,7 @@ static void add_children(pl_reading *r, pl_rows *rows, int column) {
         if (child == PL_NONE)
             pl_rows_fail(rows, column, "holds %llu, which table programs does not have",
                          (unsigned long long)id);
-        const size_t count = p->num_program_children;
-        p->arrays.failed = p->arrays.failed || count >= PL_NONE - 1;
-        if (pl_arrays_grow(&p->arrays, &p->program_child, count + 1, sizeof *p->program_child))
-            p->program_child[p->num_program_children++] = child;
+        append(p, &p->program_child, &p->num_program_children, child);
     }
 }
 

@@ -25,18 +25,6 @@ typedef struct pl_part {
     size_t end_tile;
 } pl_part;
 
-/* True if the part contains this IPU. */
-static inline bool pl_part_has_ipu(const pl_part *part, uint64_t ipu) {
-    return part->is_all || (ipu >= part->first_ipu && ipu < part->end_ipu);
-}
-
-/* Like pl_part_has_ipu, for a position in a list of `count` entries, if these are one for each
- * IPU. */
-static inline bool pl_part_has_place(const pl_part *part, size_t place, size_t count) {
-    bool is_by_ipu = count == part->num_ipus || count == part->replica_ipus;
-    return !is_by_ipu || pl_part_has_ipu(part, place);
-}
-
 /* ---- Shared by the steps ---- */
 
 /* A row of the table of a program type: exchange code, up to two lists of variables, and cycles. */
@@ -54,18 +42,15 @@ typedef struct pl_host_lists {
     size_t count;
 } pl_host_lists;
 
-/* Other work, which the calling thread does while helpers read. */
-typedef struct pl_side_task {
-    void (*run)(void *user);
-    void *user;
-} pl_side_task;
-
 /* A profile that is being read. What fails, fails in the outcome of the database. */
 typedef struct pl_reading {
     const char *path;
     const pl_read_options *options;
-    const pl_side_task *side_task; /* or NULL */
-    pl_reading_progress progress;
+    /* The calling thread reads the debug information while helpers read lowered variables. */
+    const char *debug_path; /* NULL: there is none */
+    pl_debug_info *debug_info;
+    popliner_status debug_status;
+    popliner_error debug_error;
     pl_database database;
     popliner_profile *profile;
     pl_id_map ids[PL_NUM_TABLES]; /* from the ids of a table to our indices */
@@ -86,6 +71,9 @@ typedef struct pl_reading {
  * error, if memory is short. */
 void *pl_reading_new(pl_reading *reading, size_t count, size_t item_size);
 bool pl_reading_grow(pl_reading *reading, void *array, size_t num_needed, size_t item_size);
+
+/* Reports how much of the file is read to the listener; for the calling thread only. */
+void pl_reading_tell(const pl_reading *reading, uint64_t percent);
 
 /* Fails for the profile unless there was memory, also for its arrays. True if nothing has failed,
  * now or before. */
@@ -114,7 +102,7 @@ pl_reader pl_part_find;
 /* Reads categories, unlowered variables and equivalence classes. */
 pl_reader pl_profile_read_variables;
 
-/* Reads lowered variables, and runs the side task, if there is one. */
+/* Reads lowered variables, and the debug information at the same time. */
 pl_reader pl_profile_read_lowered;
 
 /* Reads vertex types and their code; compute sets: names, variables, vertices and their state; the

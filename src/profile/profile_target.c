@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
+
 /* Much less than a file holds for each tile, even with only one lowered variable. */
 enum { LEAST_BYTES_OF_TILE = 8 };
 
@@ -77,7 +79,7 @@ static void read_elements(pl_rows *rows, int column, popliner_profile *p) {
 }
 
 static void read_device(pl_reading *r) {
-    enum { TILES, TILE_BYTES, IPUS, REPLICAS, CLOCK, ARCHITECTURE, IPU_TILES, REPLICA_IPUS };
+    enum { TILES, TILE_BYTES, IPUS, REPLICAS, CLOCK, ARCHITECTURE, IPU_TILES, REPLICA_IPUS, TYPE };
     popliner_profile *p = r->profile;
     pl_target *target = &p->target;
     pl_table_rows t = pl_table_open(r, PL_TABLE_TARGET);
@@ -90,20 +92,19 @@ static void read_device(pl_reading *r) {
         pl_rows_fail(&t.rows, TILE_BYTES, "is 0: tiles without memory hold no program");
     snprintf(target->architecture, sizeof target->architecture, "%s",
              pl_rows_text(&t.rows, ARCHITECTURE));
+    snprintf(target->type, sizeof target->type, "%s", pl_rows_text(&t.rows, TYPE));
     target->num_tiles = (size_t)values[TILES];
     target->num_ipus = values[IPUS] == UINT64_MAX ? 1 : (size_t)values[IPUS];
     target->num_replicas = values[REPLICAS] == UINT64_MAX ? 1 : (size_t)values[REPLICAS];
     target->bytes_per_tile = values[TILE_BYTES];
     target->clock_hz = values[CLOCK];
-    p->facts[PL_FACT_TILES_PER_IPU] =
-        values[IPU_TILES] != UINT64_MAX
-            ? values[IPU_TILES]
-            : target->num_tiles / (target->num_ipus > 0 ? target->num_ipus : 1);
-    p->facts[PL_FACT_IPUS_PER_REPLICA] =
-        values[REPLICA_IPUS] != UINT64_MAX
-            ? values[REPLICA_IPUS]
-            : target->num_ipus / (target->num_replicas > 0 ? target->num_replicas : 1);
-    read_elements(&t.rows, REPLICA_IPUS + 2, p);
+    target->tiles_per_ipu = values[IPU_TILES] != UINT64_MAX
+                                ? (size_t)values[IPU_TILES]
+                                : target->num_tiles / pl_more(target->num_ipus, 1);
+    target->ipus_per_replica = values[REPLICA_IPUS] != UINT64_MAX
+                                   ? (size_t)values[REPLICA_IPUS]
+                                   : target->num_ipus / pl_more(target->num_replicas, 1);
+    read_elements(&t.rows, TYPE + 1, p);
     pl_rows_close(&t.rows);
 }
 
@@ -119,37 +120,20 @@ static void check_claim(pl_database *database, size_t num_tiles) {
 
 /* Reads the numbers of a graph; those that are not recorded count as 0 for callers. */
 static void read_graph(pl_reading *r) {
-    uint64_t *const facts = &r->profile->facts[PL_FACT_NUM_VERTICES];
+    pl_target *target = &r->profile->target;
     pl_table_rows t = pl_table_open(r, PL_TABLE_GRAPH);
     memset(r->graph, 0xff, sizeof r->graph);
     if (pl_table_next(&t))
         memcpy(r->graph, t.values, sizeof r->graph);
     pl_rows_close(&t.rows);
-    for (size_t i = 0; i < 2; i++)
-        facts[i] = r->graph[i] == UINT64_MAX ? 0 : r->graph[i];
-}
-
-void pl_profile_take_facts(popliner_profile *p) {
-    pl_target *target = &p->target;
-    if (p->num_facts == 0)
-        return;
-    snprintf(target->type, sizeof target->type, "%s",
-             pl_profile_string(p, (pl_string)pl_profile_fact(p, PL_FACT_TARGET_TYPE)));
-    target->tiles_per_ipu = (size_t)pl_profile_fact(p, PL_FACT_TILES_PER_IPU);
-    target->ipus_per_replica = (size_t)pl_profile_fact(p, PL_FACT_IPUS_PER_REPLICA);
+    target->num_vertices = r->graph[0] == UINT64_MAX ? 0 : r->graph[0];
+    target->num_edges = r->graph[1] == UINT64_MAX ? 0 : r->graph[1];
 }
 
 void pl_profile_read_target(pl_reading *r) {
-    popliner_profile *p = r->profile;
-    p->num_facts = PL_NUM_FACTS;
-    pl_profile_allocate(p, &p->num_facts);
-    if (!pl_reading_has(r, true))
-        return;
     read_version(r);
     read_device(r);
-    check_claim(&r->database, p->target.num_tiles);
-    if (pl_database_is_well(&r->database))
-        pl_profile_take_facts(p);
+    check_claim(&r->database, r->profile->target.num_tiles);
     pl_table_rows poplar = pl_table_open(r, PL_TABLE_POPLAR);
     pl_table_next(&poplar);
     pl_rows_close(&poplar.rows);

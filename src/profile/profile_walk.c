@@ -22,22 +22,18 @@ popliner_status pl_walk_check_index(size_t index, size_t count, const char *what
 
 /* ---- The profile as a whole ------------------------------------------------------------------ */
 
-static const char *fact_text(const popliner_profile *p, pl_fact fact) {
-    return pl_profile_string(p, (pl_string)pl_profile_fact(p, fact));
-}
-
 popliner_status popliner_profile_get_info(const popliner_profile *p, popliner_profile_info *info,
                                           popliner_error *error) {
     popliner_profile_info result = {
-        .poplar_version = fact_text(p, PL_FACT_POPLAR_TEXT),
-        .poplar_package_hash = fact_text(p, PL_FACT_POPLAR_HASH),
-        .poplar_major_number = (unsigned)pl_profile_fact(p, PL_FACT_POPLAR_MAJOR),
-        .poplar_minor_number = (unsigned)pl_profile_fact(p, PL_FACT_POPLAR_MINOR),
-        .poplar_point_number = (unsigned)pl_profile_fact(p, PL_FACT_POPLAR_POINT),
-        .format_major_number = (unsigned)pl_profile_fact(p, PL_FACT_FORMAT_MAJOR),
-        .format_minor_number = (unsigned)pl_profile_fact(p, PL_FACT_FORMAT_MINOR),
-        .format_point_number = (unsigned)pl_profile_fact(p, PL_FACT_FORMAT_POINT),
-        .is_unstable_format = pl_profile_fact(p, PL_FACT_FORMAT_UNSTABLE) != 0,
+        .poplar_version = pl_profile_string(p, (pl_string)p->target.poplar_text),
+        .poplar_package_hash = pl_profile_string(p, (pl_string)p->target.poplar_hash),
+        .poplar_major_number = (unsigned)p->target.poplar_major,
+        .poplar_minor_number = (unsigned)p->target.poplar_minor,
+        .poplar_point_number = (unsigned)p->target.poplar_point,
+        .format_major_number = (unsigned)p->target.format_major,
+        .format_minor_number = (unsigned)p->target.format_minor,
+        .format_point_number = (unsigned)p->target.format_point,
+        .is_unstable_format = p->target.is_unstable_format != 0,
         .num_tiles = p->target.num_tiles,
         .num_ipus = p->target.num_ipus,
         .num_replicas = p->target.num_replicas,
@@ -48,8 +44,8 @@ popliner_status popliner_profile_get_info(const popliner_profile *p, popliner_pr
         .architecture = p->target.architecture,
         .target_type = p->target.type,
         .num_compute_sets = p->num_compute_sets,
-        .num_vertices = pl_profile_fact(p, PL_FACT_NUM_VERTICES),
-        .num_edges = pl_profile_fact(p, PL_FACT_NUM_EDGES),
+        .num_vertices = p->target.num_vertices,
+        .num_edges = p->target.num_edges,
         .num_vertex_types = p->num_vertex_types,
         .num_variables = p->num_variables,
         .num_unlowered_variables = p->num_unlowered,
@@ -62,8 +58,7 @@ popliner_status popliner_profile_get_info(const popliner_profile *p, popliner_pr
         .num_execution_steps = p->num_execution_steps,
         .cycles_source = pl_profile_cycles_source(p),
         .layout_gap_bytes = pl_profile_layout_gap_bytes(p),
-        .ipu = pl_profile_fact(p, PL_FACT_IPU) == 0 ? SIZE_MAX
-                                                    : (size_t)pl_profile_fact(p, PL_FACT_IPU) - 1,
+        .ipu = (size_t)p->target.ipu - 1,
     };
     for (size_t i = 0; i < p->num_checks; i++)
         result.breached_relations |= (uint32_t)(p->checks[i].breached > 0) << i;

@@ -178,14 +178,21 @@ static uint64_t read_value(pl_table_rows *t, int column) {
     return 0;
 }
 
+/* True if a column is stored as a number of the target, not in an array. */
+static bool is_number(const pl_column *column) {
+    return column->into < offsetof(popliner_profile, target) + sizeof(pl_target);
+}
+
 /* Stores a column of the current row in its array. */
 static void store(pl_table_rows *t, int column) {
     popliner_profile *p = t->reading->profile;
     const pl_column *c = &t->rows.table->columns[column];
     const pl_field *field = &t->fields[column];
     const uint64_t value = t->values[column];
-    void *items = pl_field_items(field);
-    if (c->kind == PL_RUNS)
+    void *items = is_number(c) ? (char *)p + c->into : pl_field_items(field);
+    if (is_number(c))
+        *(uint64_t *)items = value;
+    else if (c->kind == PL_RUNS)
         ((pl_series *)items)[t->place] = pl_read_runs(p, &t->rows, column);
     else if (c->kind == PL_ADDED_RUNS)
         add_to(p, pl_read_runs(p, &t->rows, column), &((pl_series *)items)[t->place]);
@@ -195,8 +202,6 @@ static void store(pl_table_rows *t, int column) {
         ((uint8_t *)items)[t->place] = (uint8_t)value;
     else if (field->item_size == sizeof(uint32_t))
         ((uint32_t *)items)[t->place] = (uint32_t)value;
-    else if (items == p->facts)
-        p->facts[c->of] = value;
     else
         ((uint64_t *)items)[t->place] = value;
 }
@@ -207,21 +212,18 @@ pl_table_rows pl_table_open(pl_reading *r, pl_table_number number) {
     const pl_table *table = &pl_tables[number];
     pl_table_rows t = {.reading = r, .number = number, .num_columns = pl_table_width(table)};
     if (table->count != 0) {
-        pl_field grown[PL_MAX_FIELDS];
         t.count = (size_t *)(void *)((char *)r->profile + table->count);
-        t.num_grown = pl_profile_fields_by(r->profile, t.count, grown);
-        assert(t.num_grown <= PL_MAX_COLUMNS);
-        memcpy(t.grown, grown, t.num_grown * sizeof *grown);
+        t.num_grown = pl_profile_fields_by(r->profile, t.count, t.grown);
     }
     for (size_t i = 0; i < t.num_columns; i++) {
         const pl_column *c = &table->columns[i];
         t.most[i] = INT64_MAX;
-        if (c->into != 0)
+        if (!is_number(c)) {
             t.fields[i] = pl_profile_field(r->profile, c->into, &t.most[i]);
+            pl_profile_allocate(r->profile, t.fields[i].count);
+        }
         if (c->max != 0)
             t.most[i] = c->max;
-        if (c->into != 0)
-            pl_profile_allocate(r->profile, t.fields[i].count);
     }
     pl_reading_has(r, true);
     t.rows = pl_rows_open(&r->database, table);

@@ -15,7 +15,7 @@
 
 #define OFFSET(member) offsetof(popliner_profile, member)
 #define INTO(member) .into = OFFSET(member)
-#define FACT(name) .into = OFFSET(facts), .of = PL_FACT_##name
+#define TARGET(member) .into = OFFSET(target.member)
 #define OF(table) .of = PL_TABLE_##table
 #define NOT_STORED .into = 0 /* by the reader of rows: who reads the table does */
 
@@ -31,11 +31,11 @@
 const pl_table pl_tables[PL_NUM_TABLES] = {
     [PL_TABLE_VERSION] =
         {"version_info", .untrusted = REQUIRED,
-         .columns = {{"major", "the version of the format", REQUIRED, PL_NUMBER, FACT(FORMAT_MAJOR),
-                      .max = UINT32_MAX},
-                     {"minor", NULL, NULL, PL_NUMBER_OR_0, FACT(FORMAT_MINOR), .max = UINT32_MAX},
-                     {"point", NULL, NULL, PL_NUMBER_OR_0, FACT(FORMAT_POINT), .max = UINT32_MAX},
-                     {"is_unstable_format", NULL, NULL, PL_FLAG, FACT(FORMAT_UNSTABLE)}}},
+         .columns = {{"major", "the version of the format", REQUIRED, PL_NUMBER,
+                      TARGET(format_major), .max = UINT32_MAX},
+                     {"minor", NULL, NULL, PL_NUMBER_OR_0, TARGET(format_minor), .max = UINT32_MAX},
+                     {"point", NULL, NULL, PL_NUMBER_OR_0, TARGET(format_point), .max = UINT32_MAX},
+                     {"is_unstable_format", NULL, NULL, PL_FLAG, TARGET(is_unstable_format)}}},
     [PL_TABLE_TARGET] = {"target_info", "how many tiles the target has", REQUIRED,
                          .columns = {{"num_tiles", "how many tiles the target has", REQUIRED,
                                       PL_NUMBER, .max = PL_MAX_TILES},
@@ -50,14 +50,14 @@ const pl_table pl_tables[PL_NUM_TABLES] = {
                                      {"architecture", NOT_STORED},
                                      {"tiles_per_ipu", NULL, NULL, PL_ANY_OR_NONE, NOT_STORED},
                                      {"ipus_per_replica", NULL, NULL, PL_ANY_OR_NONE, NOT_STORED},
-                                     {"type_", NULL, NULL, PL_TEXT, FACT(TARGET_TYPE)},
+                                     {"type_", NOT_STORED},
                                      {"memoryElementOffsets", NOT_STORED}}},
     [PL_TABLE_POPLAR] = {"poplar_version",
-                         .columns = {{"string", NULL, NULL, PL_TEXT, FACT(POPLAR_TEXT)},
-                                     {"package_hash", NULL, NULL, PL_TEXT, FACT(POPLAR_HASH)},
-                                     {"major", NULL, NULL, PL_ANY_OR_0, FACT(POPLAR_MAJOR)},
-                                     {"minor", NULL, NULL, PL_ANY_OR_0, FACT(POPLAR_MINOR)},
-                                     {"point", NULL, NULL, PL_ANY_OR_0, FACT(POPLAR_POINT)}}},
+                         .columns = {{"string", NULL, NULL, PL_TEXT, TARGET(poplar_text)},
+                                     {"package_hash", NULL, NULL, PL_TEXT, TARGET(poplar_hash)},
+                                     {"major", NULL, NULL, PL_ANY_OR_0, TARGET(poplar_major)},
+                                     {"minor", NULL, NULL, PL_ANY_OR_0, TARGET(poplar_minor)},
+                                     {"point", NULL, NULL, PL_ANY_OR_0, TARGET(poplar_point)}}},
     [PL_TABLE_GRAPH] = {"graph_info",
                         .columns = {{"num_vertices", NULL, NULL, PL_ANY_OR_NONE, NOT_STORED},
                                     {"num_edges", NULL, NULL, PL_ANY_OR_NONE, NOT_STORED},

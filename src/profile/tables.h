@@ -104,7 +104,7 @@ typedef struct pl_table_rows {
     pl_field fields[PL_MAX_COLUMNS];
     uint64_t most[PL_MAX_COLUMNS];
     size_t *count;
-    pl_field grown[PL_MAX_COLUMNS]; /* arrays with *count items */
+    pl_field grown[PL_MAX_FIELDS]; /* arrays with *count items */
     size_t num_grown;
     size_t num_rows; /* that were not skipped */
     uint64_t target;

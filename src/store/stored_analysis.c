@@ -170,7 +170,8 @@ static bool take_ground(popliner_profile *p, pl_operations *o, const ground *g) 
     /* as in a profile: there is always a fullest tile */
     bool fits = t->num_tiles == p->target.num_tiles && t->num_tiles > 0 &&
                 t->num_tiles <= PL_MAX_TILES && g->of_framework <= 1 &&
-                memchr(t->architecture, '\0', sizeof t->architecture) != NULL;
+                memchr(t->architecture, '\0', sizeof t->architecture) != NULL &&
+                memchr(t->type, '\0', sizeof t->type) != NULL;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         fits = fits && numbers[i] <= INT64_MAX;
     p->target = g->target;
@@ -212,8 +213,7 @@ static void load_ground(pl_stored_analysis *a) {
         return;
     }
     pl_operations_complete(o);
-    if (pl_outcome_has(&archive->outcome, !o->arrays.failed, whole))
-        pl_profile_take_facts(p);
+    pl_outcome_has(&archive->outcome, !o->arrays.failed, whole);
 }
 
 popliner_status pl_stored_analysis_open(const char *path, pl_stored_analysis **result,

@@ -189,7 +189,7 @@ static void add_stage(const pl_certificate *c, size_t i, pl_sheet *sheet) {
         PL_COLUMN(sheet, text, "last_unit", c->input.unit_names[stage->last_unit]);
         PL_COLUMN(sheet, number, "limit_bytes", limit_bytes);
         PL_COLUMN(sheet, number, "need_bytes", d->need_bytes[c->input.need]);
-        PL_COLUMN(sheet, signed, "headroom_bytes",
+        PL_COLUMN(sheet, change, "headroom_bytes", true,
                   (int64_t)(limit_bytes - d->need_bytes[c->input.need]));
         PL_COLUMN(sheet, text, "verdict", has_needs ? pl_verdict_text(c->verdicts[i]) : NULL);
     } else {

@@ -279,7 +279,7 @@ static void add_sum(const char *by, const char *name, const execution_sum *sum, 
     PL_COLUMN(sheet, words, "name", name);
     PL_COLUMN(sheet, number, "num_executions", sum->num_executions);
     PL_COLUMN(sheet, number, "cycles", sum->cycles);
-    PL_COLUMN(sheet, real, "mean_tile_cycles", sum->mean_tile_cycles);
+    PL_COLUMN(sheet, share, "mean_tile_cycles", true, sum->mean_tile_cycles);
 }
 
 static void add_execution_sums(const char *by, execution_sums *of, pl_sheet *sheet) {

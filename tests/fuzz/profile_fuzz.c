@@ -83,7 +83,6 @@ static popliner_analysis *change_arrays(const uint8_t *records, size_t num_recor
         popliner_analysis_free(made);
         return NULL;
     }
-    pl_profile_take_facts(profile);
     return made;
 }
 
