@@ -20,8 +20,6 @@
 #define MOST_WORK ((uint64_t)250000000)
 #define SECONDS_OF_WORK 4.0
 
-#define SECONDS_BETWEEN_GAPS 1.0
-
 void pl_search_free(pl_search *search) {
     pl_shared_free(&search->shared);
     pl_split_clear(&search->split);
@@ -124,29 +122,12 @@ uint64_t pl_search_value(const pl_search *search, popliner_objective objective) 
     return pl_objective_value(&search->values, objective, search->filter.spread_is_of_cycles);
 }
 
-/* Reports the bound and the best known split, and logs now and then how far apart they are. */
+/* Reports the bound and the best known split. */
 static void tell_gap(pl_search *search, popliner_objective objective, uint64_t bound) {
-    const popliner_listener *listener = search->problem->options->listener;
-    uint64_t value = pl_search_value(search, objective);
-    double now = pl_clock_seconds();
+    const uint64_t value = pl_search_value(search, objective);
     char task[48];
     snprintf(task, sizeof task, "Solving for %s", pl_objective_name(objective));
-    pl_progress(listener, task, bound < value ? bound : value, value);
-    if (!search->problem->is_shared ||
-        (now < search->next_told_seconds && bound < value && bound > 0))
-        return;
-    search->next_told_seconds = now + SECONDS_BETWEEN_GAPS;
-    if (bound >= value)
-        pl_tell(listener, POPLINER_LEVEL_INFO,
-                "Objective %s: no split is better than the known one",
-                pl_objective_name(objective));
-    else if (bound > 0)
-        pl_tell(listener, POPLINER_LEVEL_INFO,
-                "Objective %s: the known split is at most %.2f %% above the best",
-                pl_objective_name(objective), 100.0 * (double)(value - bound) / (double)bound);
-    else
-        pl_tell(listener, POPLINER_LEVEL_INFO, "Objective %s: there is a split, but no bound yet",
-                pl_objective_name(objective));
+    pl_progress(search->problem->options->listener, task, pl_smaller(bound, value), value);
 }
 
 /* Improves the best known split by moving cuts. */

@@ -36,7 +36,6 @@ struct pl_search {
     bool is_proven;     /* no split is better, though an equally good one may have earlier cuts */
     uint64_t most_work; /* where stages share IPUs: it ends when shared.work is this; 0: usual */
     uint64_t known_bounds[POPLINER_NUM_OBJECTIVES]; /* no split within the filter has less */
-    double next_told_seconds;                       /* when the gap is reported again */
 };
 
 void pl_search_free(pl_search *search);

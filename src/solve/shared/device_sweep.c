@@ -39,12 +39,17 @@ typedef struct border {
     uint16_t units[MOST_BORDER];
 } border;
 
-/* Stages of further IPUs between two cuts: the smallest sums by the places of these cuts. */
+/* Stages of further IPUs between two cuts. */
 typedef struct gap {
     size_t first_stage;
     size_t end_stage;
-    uint64_t *sums[NUM_SUMS]; /* [units + 1][units + 1]; NULL if it does not matter */
 } gap;
+
+/* The smallest sums of a gap by the places of these cuts: [units + 1][units + 1]. */
+typedef struct gap_sums {
+    bool is_wanted;
+    uint64_t *of[NUM_SUMS]; /* NULL if it does not matter */
+} gap_sums;
 
 /* The state after an IPU, or before the first one. */
 typedef struct level {
@@ -75,6 +80,7 @@ typedef struct sweep {
     bool never_shrinks;    /* shared peaks, and cycles */
     pl_ways_through ways;  /* the intervals that may be each stage */
     const uint64_t *least; /* pl_shared_least_bytes */
+    gap_sums *gaps;        /* [stages][stages + 1]: by the first stage and the end */
     level *levels;         /* before all IPUs, and after each */
     size_t num_levels;
     size_t num_states;
@@ -100,6 +106,10 @@ static uint64_t cycles_of(const sweep *s, size_t stage, size_t first, size_t end
 
 static bool is_ok(const sweep *s, size_t stage, size_t first, size_t end) {
     return pl_stage_ends_have(&s->ways.ends[stage], first, end);
+}
+
+static gap_sums *sums_of(const sweep *s, size_t first_stage, size_t end_stage) {
+    return &s->gaps[first_stage * (s->num_stages + 1) + end_stage];
 }
 
 /* ---- the borders of a level ---- */
@@ -140,9 +150,10 @@ static bool has_rest(const sweep *s, const level *l, uint64_t cut_bytes) {
         size_t end = s->place[it->end_stage];
         if (first >= end)
             return false;
+        const gap_sums *of_gap = sums_of(s, it->first_stage, it->end_stage);
         for (size_t k = 0; k < NUM_SUMS; ++k)
-            if (it->sums[k] != NULL) {
-                uint64_t sum = it->sums[k][first * (s->num_units + 1) + end];
+            if (of_gap->of[k] != NULL) {
+                uint64_t sum = of_gap->of[k][first * (s->num_units + 1) + end];
                 if (sum == NONE)
                     return false;
                 sums[k] = add(sums[k], sum);
@@ -442,40 +453,29 @@ static void extend_gap(const sweep *s, size_t kind, size_t stage, bool is_last,
 }
 
 /* Fills one kind of sums for all gaps that end with end_stage, from the shortest on. */
-static popliner_status fill_gaps_to(sweep *s, size_t kind, size_t end_stage) {
-    size_t width = s->num_units + 1;
+static popliner_status fill_gaps_to(sweep *s, size_t kind, size_t first_stage, size_t end_stage) {
+    const size_t width = s->num_units + 1;
     uint64_t *next = pl_new_array(width * width, sizeof *next);
     uint64_t *now = pl_new_array(width * width, sizeof *now);
     popliner_status status =
         next == NULL || now == NULL ? pl_fail_memory(s->error, "the places for cuts") : POPLINER_OK;
-    size_t first_stage = end_stage;
-    for (size_t number = 0; number < s->num_levels; ++number)
-        for (size_t g = 0; g < s->levels[number].num_gaps; ++g)
-            if (s->levels[number].gaps[g].end_stage == end_stage &&
-                s->levels[number].gaps[g].first_stage < first_stage)
-                first_stage = s->levels[number].gaps[g].first_stage;
     for (size_t i = 0; status == POPLINER_OK && i < width * width; ++i)
         next[i] = i % (width + 1) == 0 ? 0 : NONE;
     for (size_t stage = end_stage; status == POPLINER_OK && stage-- > first_stage;) {
+        gap_sums *own = sums_of(s, stage, end_stage);
         s->asked->shared->work += width * width * width / WORK_OF_GAP;
         s->gave_up = s->gave_up || s->asked->shared->work >= s->asked->most_work;
         s->is_stopped = pl_stop_is_wanted(s->asked->stop);
         if (s->gave_up || s->is_stopped)
             break;
         extend_gap(s, kind, stage, stage + 1 == end_stage, next, now);
-        for (size_t number = 0; number < s->num_levels; ++number)
-            for (size_t g = 0; g < s->levels[number].num_gaps; ++g) {
-                gap *it = &s->levels[number].gaps[g];
-                if (it->end_stage != end_stage || it->first_stage != stage)
-                    continue;
-                if (it->sums[kind] == NULL)
-                    it->sums[kind] = pl_arrays_new(&s->arrays, width * width, sizeof *now);
-                if (it->sums[kind] == NULL) {
-                    status = pl_fail_memory(s->error, "the places for cuts");
-                    continue;
-                }
-                memcpy(it->sums[kind], now, width * width * sizeof *now);
-            }
+        if (own->is_wanted) {
+            own->of[kind] = pl_arrays_new(&s->arrays, width * width, sizeof *now);
+            if (own->of[kind] == NULL)
+                status = pl_fail_memory(s->error, "the places for cuts");
+            else
+                memcpy(own->of[kind], now, width * width * sizeof *now);
+        }
         uint64_t *other = next;
         next = now;
         now = other;
@@ -488,19 +488,15 @@ static popliner_status fill_gaps_to(sweep *s, size_t kind, size_t end_stage) {
 static popliner_status fill_gaps(sweep *s) {
     const bool is_wanted[NUM_SUMS] = {true, s->limits->max_cycles < UINT64_MAX,
                                       s->limits->max_cut_bytes < PL_MAX_CUT_BYTES};
-    for (size_t end_stage = 1; end_stage <= s->num_stages; ++end_stage) {
-        bool is_end = false;
-        for (size_t number = 0; number < s->num_levels; ++number)
-            for (size_t g = 0; g < s->levels[number].num_gaps; ++g)
-                is_end = is_end || s->levels[number].gaps[g].end_stage == end_stage;
-        for (size_t kind = 0; is_end && kind < NUM_SUMS; ++kind) {
-            popliner_status status =
-                is_wanted[kind] ? fill_gaps_to(s, kind, end_stage) : POPLINER_OK;
-            if (status != POPLINER_OK)
-                return status;
-        }
+    popliner_status status = POPLINER_OK;
+    for (size_t end = 1; end <= s->num_stages; ++end) {
+        size_t first = 0;
+        while (first < end && !sums_of(s, first, end)->is_wanted)
+            ++first;
+        for (size_t kind = 0; status == POPLINER_OK && first < end && kind < NUM_SUMS; ++kind)
+            status = is_wanted[kind] ? fill_gaps_to(s, kind, first, end) : POPLINER_OK;
     }
-    return POPLINER_OK;
+    return status;
 }
 
 /* Finds one split. */
@@ -534,6 +530,7 @@ static popliner_status prepare_sweep(sweep *s) {
     s->place = pl_arrays_new(&s->arrays, s->num_stages + 1, sizeof *s->place);
     s->levels = pl_arrays_new(&s->arrays, s->num_levels, sizeof *s->levels);
     s->together = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->together);
+    s->gaps = pl_arrays_new(&s->arrays, s->num_stages * (s->num_stages + 1), sizeof *s->gaps);
     if (s->arrays.failed || s->least == NULL)
         return pl_fail_memory(s->error, "the places for cuts");
     for (size_t stage = 0, number = 1; stage < s->num_stages; ++stage)
@@ -541,6 +538,9 @@ static popliner_status prepare_sweep(sweep *s) {
             s->levels[number++].first_stage = stage;
     s->gave_up = !find_borders(s);
     for (size_t number = 0; number < s->num_levels; ++number) {
+        for (size_t g = 0; g < s->levels[number].num_gaps; ++g)
+            sums_of(s, s->levels[number].gaps[g].first_stage, s->levels[number].gaps[g].end_stage)
+                ->is_wanted = true;
         const size_t width = pl_more(1, s->levels[number].num_cuts);
         s->levels[number].keys = (pl_keys){&s->arrays, width * sizeof(uint16_t), 0, NULL, NULL, 0};
     }
