@@ -1,5 +1,5 @@
-/* The actions of the command, one function each, which print the answer and log it; and what is made
- * of answers.
+/* The actions of the command, one function each, which print the answer and log it; what is made of
+ * answers.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_COMMAND_COMMANDS_H

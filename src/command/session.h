@@ -137,8 +137,8 @@ popliner_status session_say(session *s, popliner_certificate *certificate, popli
 const char *session_devices(const session *s, size_t count);
 
 /* Prints a text that the library made, and frees it. One that is not of our own form holds names
- * byte by byte: what a terminal would obey is shown there as popliner_printable_take shows it, while
- * files and pipes get the bytes. */
+ * byte by byte: what a terminal would obey is shown there as popliner_printable_take shows it,
+ * while files and pipes get the bytes. */
 popliner_status session_print(char *text, bool is_ours, popliner_error *error);
 
 /* Whether all that was printed has arrived. */
