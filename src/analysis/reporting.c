@@ -384,14 +384,16 @@ popliner_status popliner_trace_text(popliner_analysis *analysis, popliner_memory
     popliner_status status = pl_analysis_check_certificate(analysis, certificate, "a trace", error);
     if (status == POPLINER_OK)
         status = pl_analysis_require_variables(analysis, error);
+    /* stages belong to the chain that they were cut from */
+    const pl_chain *of_stages = certificate != NULL ? certificate->input.chain : NULL;
+    model = of_stages != NULL ? of_stages->model : model;
     if (status == POPLINER_OK)
-        status = pl_analysis_begin(analysis, model, PL_NEED_CHAIN, error);
+        status = pl_analysis_begin(analysis, model,
+                                   of_stages != NULL ? PL_NEED_METER : PL_NEED_CHAIN, error);
     if (status == POPLINER_OK) {
-        /* stages belong to the chain that they were cut from */
-        const pl_chain *chain =
-            certificate != NULL ? certificate->input.chain : analysis->models[model].chain;
-        const pl_trace_source source = {analysis->profile, analysis->operations, chain,
-                                        certificate};
+        const pl_model_parts *parts = &analysis->models[model];
+        const pl_trace_source source = {analysis->profile, analysis->operations, parts->chain,
+                                        certificate, parts->meter};
         status = pl_trace_make(&source, text, error);
     }
     return pl_analysis_leave(analysis, status);

@@ -61,12 +61,6 @@ static inline bool pl_account_is_unexplained(const pl_account *account, size_t v
            p->class_always_live[p->variable_class[variable]] == 0;
 }
 
-/* True if a variable is data of a stage whose operations touch it, or do not. */
-static inline bool pl_account_is_data(const pl_account *account, size_t variable, bool is_touched) {
-    return (is_touched && !pl_account_is_code(account, variable)) ||
-           pl_account_is_unexplained(account, variable);
-}
-
 /* Sets *variables to the variables of a tile that lie apart; returns their number. */
 static inline size_t pl_account_apart(const pl_account *account, size_t tile,
                                       const uint32_t **variables) {

@@ -62,8 +62,7 @@ const pl_tile_part pl_tile_parts[PL_NUM_TILE_PARTS] = {
 };
 
 uint64_t pl_tile_part_bytes(const popliner_stage_detail *detail, size_t part) {
-    const char *place = (const char *)detail + pl_tile_parts[part].place;
-    return *(const uint64_t *)(const void *)place;
+    return *(const uint64_t *)(const void *)((const char *)detail + pl_tile_parts[part].place);
 }
 
 const popliner_part pl_operation_parts[PL_NUM_OPERATION_PARTS] = {

@@ -125,23 +125,8 @@ const char *pl_detail_sums_column(size_t number) {
                                        : others[number - POPLINER_NUM_PARTS];
 }
 
-static const char *const piece_columns[] = {
-    "bytes",       "stash_bytes",       "unexplained_bytes", "layout_bytes", "copy_layout_bytes",
-    "freed_bytes", "always_live_bytes", "code_bytes",        "buffer_bytes", "tile",
-    "step",
-};
-enum { NUM_PIECE_COLUMNS = sizeof piece_columns / sizeof *piece_columns, OF_ANY_NEED = 2 };
-_Static_assert(offsetof(pl_peak_piece, added_bytes) == NUM_PIECE_COLUMNS * sizeof(uint64_t),
-               "the columns are in its order");
-
-const char *pl_peak_piece_column(size_t number) {
-    return number < NUM_PIECE_COLUMNS
-               ? piece_columns[number]
-               : pl_parts[PL_FIRST_ADDED + number - NUM_PIECE_COLUMNS].column;
-}
-
 size_t pl_peak_piece_columns(popliner_need need) {
-    return need == POPLINER_NEED_EXPECTED ? NUM_PIECE_COLUMNS + PL_NUM_ADDED : OF_ANY_NEED;
+    return need == POPLINER_NEED_EXPECTED ? sizeof(pl_peak_piece) / sizeof(uint64_t) : 2;
 }
 
 /* ---- Details of all stages ------------------------------------------------------------------- */

@@ -106,10 +106,11 @@ typedef struct pl_detail_variables {
     uint32_t category[POPLINER_DETAIL_VARIABLES];
 } pl_detail_variables;
 
-/* Return the name of a column, by number, and how many a piece has: of needs that are not the
- * expected one nobody asks where. */
+/* Returns the name of the column of a number. */
 const char *pl_detail_sums_column(size_t number);
-const char *pl_peak_piece_column(size_t number);
+
+/* Returns how many numbers of a line a page has: of needs that are not the expected one nobody asks
+ * where. */
 size_t pl_peak_piece_columns(popliner_need need);
 
 /* Sets named[variables->count] to the variables of the profile, with their names. */

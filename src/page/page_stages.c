@@ -27,34 +27,25 @@ static const char *const need_names[] = {
     [POPLINER_NEED_MOST] = "most",
 };
 
-/* Writes the columns of rows of `stride` numbers. */
-static void put_columns(pl_json *json, const uint64_t *numbers, size_t count, size_t stride,
-                        size_t num_columns, const char *(*name)(size_t number)) {
-    for (size_t i = 0; i < num_columns; i++) {
-        pl_packed packed = {0};
-        for (size_t k = 0; k < count; k++)
-            pl_packed_number(&packed, numbers[k * stride + i]);
-        pl_put_packed(json, name(i), &packed);
-    }
-}
-
-/* The fullest tiles for one need: how many each stage has, and what they hold. */
+/* The fullest tiles for one need: how many each stage has, then the columns of what they hold. */
 static void put_envelope(pl_json *json, popliner_need need, const pl_peak_envelope *tiles) {
-    pl_packed counts = {0};
+    pl_packed all = {0};
     for (size_t i = 0; i < tiles->num_intervals; i++)
-        pl_packed_number(&counts, tiles->start[i + 1] - tiles->start[i]);
-    pl_put_open(json, need_names[need], '{');
-    pl_put_packed(json, "pieces", &counts);
-    put_columns(json, (const uint64_t *)tiles->pieces, tiles->num_pieces,
-                sizeof *tiles->pieces / sizeof(uint64_t), pl_peak_piece_columns(need),
-                pl_peak_piece_column);
-    pl_put_close(json);
+        pl_packed_number(&all, tiles->start[i + 1] - tiles->start[i]);
+    for (size_t column = 0; column < pl_peak_piece_columns(need); column++)
+        for (size_t i = 0; i < tiles->num_pieces; i++)
+            pl_packed_number(&all, ((const uint64_t *)&tiles->pieces[i])[column]);
+    pl_put_packed(json, need_names[need], &all);
 }
 
 static void put_sums(pl_json *json, const pl_stage_details *details) {
     pl_put_open(json, "sums", '{');
-    put_columns(json, (const uint64_t *)details->sums, pl_triangle_size(details->num_units),
-                PL_NUM_DETAIL_SUMS, PL_NUM_DETAIL_SUMS, pl_detail_sums_column);
+    for (size_t column = 0; column < PL_NUM_DETAIL_SUMS; column++) {
+        pl_packed packed = {0};
+        for (size_t i = 0; i < pl_triangle_size(details->num_units); i++)
+            pl_packed_number(&packed, details->sums[i].bytes[column]);
+        pl_put_packed(json, pl_detail_sums_column(column), &packed);
+    }
     pl_put_close(json);
 }
 

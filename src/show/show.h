@@ -29,7 +29,8 @@ typedef struct pl_trace_source {
     const popliner_profile *profile;
     const pl_operations *operations;
     const pl_chain *chain;
-    const pl_certificate *certificate; /* NULL: of no plan */
+    const pl_certificate *certificate;  /* NULL: of no plan */
+    const struct pl_stage_meter *meter; /* of the chain; only for a plan */
 } pl_trace_source;
 
 /* Errors: MEMORY; USAGE if the variables are not loaded. */

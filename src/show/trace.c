@@ -13,9 +13,8 @@
 #include "base/numbers.h"
 #include "base/text.h"
 #include "base/trace_events.h"
-#include "memory/account.h"
 #include "memory/chain_data.h"
-#include "memory/unit_usage.h"
+#include "memory/stage.h"
 #include "model/operations.h"
 #include "popliner/profile.h"
 #include "profile/profile_data.h"
@@ -131,20 +130,17 @@ static popliner_status write_whole(writer *w, uint64_t *bytes, popliner_error *e
 
 /* ---- stages ---- */
 
-/* Finds the variables that are data of a stage. */
-typedef struct stage_data {
-    pl_account account;
-    pl_unit_usage usage;
-} stage_data;
-
 /* Selects the data of a stage, as its memory model counts it. */
-static void select_stage(const stage_data *data, const popliner_profile *p,
-                         const popliner_plan_stage *stage, uint8_t *selection) {
-    for (size_t v = 0; v < p->num_variables; v++) {
-        const uint64_t *units = pl_bits_at(&data->usage.sets, pl_unit_usage_of(&data->usage, v));
+static void select_stage(const pl_stage_meter *meter, const popliner_plan_stage *stage,
+                         uint8_t *selection) {
+    const pl_pass_usage *usage = &meter->pass_usage;
+    for (size_t v = 0; v < meter->chain->profile->num_variables; v++) {
+        const uint64_t *units =
+            pl_bits_at(&usage->sets, pl_pass_use_of(usage, v)->counting.touching);
         const bool is_touched =
             pl_bits_next(units, stage->first_unit, stage->last_unit + 1) <= stage->last_unit;
-        selection[v] = pl_account_is_data(&data->account, v, is_touched);
+        selection[v] = (is_touched && !pl_account_is_code(&meter->account, v)) ||
+                       pl_account_is_unexplained(&meter->account, v);
     }
 }
 
@@ -175,16 +171,11 @@ static popliner_status write_stage(writer *w, size_t number, const uint8_t *sele
 static popliner_status write_stages(writer *w, uint64_t *bytes, popliner_error *error) {
     const pl_trace_source *s = w->source;
     const popliner_plan *plan = &s->certificate->plan;
-    stage_data data = {0};
     pl_arrays own = {0};
     uint8_t *selection = pl_arrays_new(&own, s->profile->num_variables, sizeof *selection);
-    pl_account_create(&data.account, &own, s->chain);
-    if (!own.failed)
-        pl_unit_usage_find(&data.usage, &own, s->chain->usage, s->chain->unit_of_operation,
-                           s->chain->num_units, pl_chain_is_full(s->chain));
     popliner_status status = own.failed ? pl_fail_memory(error, "a trace") : POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
-        select_stage(&data, s->profile, &plan->stages[i], selection);
+        select_stage(s->meter, &plan->stages[i], selection);
         status = write_stage(w, i, selection, bytes, error);
     }
     pl_arrays_free(&own);
