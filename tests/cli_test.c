@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command_run.h"
+#include "test_sql.h"
 
 #include <ctype.h>
 #include <jansson.h>
@@ -446,7 +447,9 @@ static void remove_file(const char *rest) {
 static void change(const char *rest) {
     char name[LINE_BYTES];
     const char *sql = take_name(rest, name);
-    change_database(name, sql);
+    sqlite3 *database = test_open_sql(name, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    test_run_sql(database, sql);
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
 }
 
 /* What a line begins with, if it does not look at the last run. */

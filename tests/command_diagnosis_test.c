@@ -226,7 +226,7 @@ static const char *changed_case(const char *sql) {
     size_t size;
     free(test_read_bytes(CASE_PROFILE, &size));
     copy_file(CASE_PROFILE, in_scratch("profile.pop"), size);
-    change_database(in_scratch("profile.pop"), sql);
+    test_alter(in_scratch("profile.pop"), sql);
     return in_scratch("profile.pop");
 }
 

@@ -40,7 +40,7 @@ static const char *write_large_profile(void) {
              "INSERT INTO compute_sets (compute_set, name, vertex_types, vertex_counts, "
              "var_ids_diff_rle) SELECT 1000000 + i, '', x'', x'', x'%s' FROM n",
              NUM_SETS, digits);
-    change_database(path, sql);
+    test_alter(path, sql);
     free(all.data);
     return path;
 }

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <regex.h>
 #include <signal.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "command/command.h"
 
@@ -75,21 +73,6 @@ void copy_file(const char *from, const char *to, size_t size) {
     uint8_t *bytes = test_read_bytes(from, &whole);
     test_write_bytes(to, bytes, size < whole ? size : whole);
     free(bytes);
-}
-
-uint64_t hash_file(const char *path) {
-    size_t size;
-    uint8_t *bytes = test_read_bytes(path, &size);
-    uint64_t hash = XXH3_64bits(bytes, size);
-    free(bytes);
-    return hash;
-}
-
-void change_database(const char *path, const char *sql) {
-    sqlite3 *database = NULL;
-    assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(database, sql, NULL, NULL, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_close(database), SQLITE_OK);
 }
 
 /* ---- Running -------------------------------------------------------------------------------- */
@@ -268,11 +251,6 @@ void run_command_on_terminal(command_run *run, const char *const *arguments) {
 void assert_contains(const char *text, const char *part) {
     if (strstr(text, part) == NULL)
         fail_msg("'%s' is not in: %s", part, text);
-}
-
-void assert_lacks(const char *text, const char *part) {
-    if (strstr(text, part) != NULL)
-        fail_msg("'%s' is in: %s", part, text);
 }
 
 void assert_is_log(const command_run *run) {

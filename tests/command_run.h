@@ -68,13 +68,8 @@ void assert_holds(const char *directory, const char *names);
 void make_directory(const char *path);
 /* Copies a file's first `size` bytes, or all. */
 void copy_file(const char *from, const char *to, size_t size);
-uint64_t hash_file(const char *path);
-
-/* Runs SQL on the database at `path`, which is created if there is none. */
-void change_database(const char *path, const char *sql);
 
 void assert_contains(const char *text, const char *part);
-void assert_lacks(const char *text, const char *part);
 
 /* Standard error is a log: lines of time, level and message. */
 void assert_is_log(const command_run *run);

@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700 /* terminals */
 
 #include "command_run.h"
+#include "test_sql.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -53,11 +54,10 @@ static void assert_not_obeyed(const char *what, const command_run *r) {
 /* A report whose operations, variables and vertex types have such names. */
 static void make_hostile(void) {
     copy_file(CASE_PROFILE, in_scratch("profile.pop"), SIZE_MAX);
-    change_database(
-        in_scratch("profile.pop"),
-        "UPDATE vars_string_table SET string = string || char(27, 91, 127, 155, 8238, 10);"
-        "UPDATE vertex_types SET name = char(27, 127, 155, 8238) || name;"
-        "UPDATE string_table SET string = char(27, 127, 155, 8238) || string");
+    test_alter(in_scratch("profile.pop"),
+               "UPDATE vars_string_table SET string = string || char(27, 91, 127, 155, 8238, 10);"
+               "UPDATE vertex_types SET name = char(27, 127, 155, 8238) || name;"
+               "UPDATE string_table SET string = char(27, 127, 155, 8238) || string");
     size_t size;
     size_t num_found = 0;
     uint8_t *bytes = test_read_bytes(CASE_DEBUG, &size);

@@ -1,9 +1,9 @@
-/* Layers: those that PopLiner finds in the golden cases, and its rules one by one.
+/* Layers: the rules by which they are found, one by one. golden_test.py has those that PopLiner
+ * finds.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "golden_case.h"
 
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,129 +16,6 @@
 
 static bool same_name(const char *a, const char *b) {
     return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
-/* ---- The golden cases ----------------------------------------------------------------------- */
-
-static void check_default_layers(const golden_case *c) {
-    json_t *file = golden_json(c, "operations.json");
-    json_t *list = json_object_get(file, "operations");
-    pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *expected = json_array_get(list, i);
-        const char *layer = json_string_value(json_object_get(expected, "layer"));
-        const char *note = json_string_value(json_object_get(expected, "note"));
-        const popliner_layer_finding *found = pl_layer_at(layers, i);
-        if (!same_name(found->name, layer))
-            fail_msg("%s: operation %zu is in another layer than %s", c->name, i, layer);
-        assert_true(same_name(pl_layers_name(layers, found->unit), layer));
-        assert_string_equal(found->note, note);
-    }
-    assert_int_equal(layers->num_operations, json_array_size(list));
-    pl_layers_free(layers);
-    json_decref(file);
-}
-
-static void finds_popliners_layers(void **state) {
-    (void)state;
-    golden_for_each(check_default_layers);
-}
-
-static void check_orders(const golden_case *c) {
-    json_t *values = golden_json(c, "values.json");
-    static const char *const keys[] = {"layers_by_steps", "layers_natural"};
-    static const popliner_layer_order orders[] = {POPLINER_LAYER_ORDER_STEPS,
-                                                  POPLINER_LAYER_ORDER_NATURAL};
-    for (int k = 0; k < 2; k++) {
-        pl_layers *layers = assign_layers(c, NULL, orders[k]);
-        const json_t *names = json_object_get(values, keys[k]);
-        assert_int_equal(pl_layers_num_units(layers), json_array_size(names));
-        for (size_t unit = 0; unit < json_array_size(names); unit++)
-            assert_true(same_name(pl_layers_name(layers, unit),
-                                  json_string_value(json_array_get(names, unit))));
-        pl_layers_free(layers);
-    }
-    json_decref(values);
-}
-
-static void orders_them_as_popliner_does(void **state) {
-    (void)state;
-    golden_for_each(check_orders);
-}
-
-/* The text up to the next tab or line end, which becomes a NUL; *rest is after it. */
-static char *next_field(char **rest) {
-    char *field = *rest;
-    size_t length = strcspn(field, "\t\n");
-    *rest = field + length + (field[length] != '\0');
-    field[length] = '\0';
-    return field;
-}
-
-/* The first columns of the table of operations are layer, note and name. */
-static void check_breakdown(const golden_case *c, const char *file, const char *regex) {
-    char *table = golden_text(c, file);
-    pl_layers *layers = assign_layers(c, regex, POPLINER_LAYER_ORDER_STEPS);
-    char *line = strchr(table, '\n') + 1;
-    size_t count = 0;
-    while (*line != '\0') {
-        size_t length = strcspn(line, "\n");
-        char *next = line + length + (line[length] != '\0');
-        if (length > 0) {
-            char *rest = line;
-            const char *layer = next_field(&rest);
-            const char *note = next_field(&rest);
-            const char *name = next_field(&rest);
-            assert_true(count < pl_operations_count(c->operations));
-            const char *actual = pl_layers_name(layers, pl_layer_at(layers, count)->unit);
-            assert_string_equal(pl_operation_at(c->operations, count)->name, name);
-            assert_string_equal(actual == NULL ? "None" : actual, layer);
-            assert_string_equal(pl_layer_at(layers, count)->note, note);
-            count++;
-        }
-        line = next;
-    }
-    assert_int_equal(count, pl_operations_count(c->operations));
-    pl_layers_free(layers);
-    free(table);
-}
-
-static void check_breakdowns(const golden_case *c) {
-    check_breakdown(c, "operation-breakdown-two-groups.tsv", golden_two_groups);
-    check_breakdown(c, "operation-breakdown-every-op.tsv", golden_every_op);
-}
-
-static void finds_popliners_layers_by_other_regexes(void **state) {
-    (void)state;
-    golden_for_each(check_breakdowns);
-}
-
-/* The layers by which the breakdown with golden_regex is ordered. */
-static void check_layer_lists(const golden_case *c) {
-    static const char *const files[] = {"layer-breakdown-regex-steps.tsv",
-                                        "layer-breakdown-regex-natural.tsv"};
-    static const popliner_layer_order orders[] = {POPLINER_LAYER_ORDER_STEPS,
-                                                  POPLINER_LAYER_ORDER_NATURAL};
-    for (int k = 0; k < 2; k++) {
-        char *table = golden_text(c, files[k]);
-        pl_layers *layers = assign_layers(c, golden_regex, orders[k]);
-        char *line = strchr(table, '\n') + 1;
-        for (size_t unit = 0; unit < pl_layers_num_units(layers); unit++) {
-            char *next = line + strcspn(line, "\n");
-            next += *next != '\0';
-            const char *name = pl_layers_name(layers, unit);
-            assert_string_equal(name == NULL ? "None" : name, next_field(&line));
-            line = next;
-        }
-        assert_string_equal(line, "\n");
-        pl_layers_free(layers);
-        free(table);
-    }
-}
-
-static void orders_layers_that_run_in_another_order(void **state) {
-    (void)state;
-    golden_for_each(check_layer_lists);
 }
 
 /* ---- What it tells -------------------------------------------------------------------------- */
@@ -154,69 +31,6 @@ static popliner_status assign(const popliner_profile *profile, const pl_operatio
     const popliner_listener listener = {.user = told, .message = collect};
     options.listener = told == NULL ? NULL : &listener;
     return pl_layers_assign(profile, operations, &options, layers, error);
-}
-
-/* Whether the line that begins so is in both texts or in neither. */
-static void assert_same_line(const char *actual, const char *expected, const char *begin) {
-    const char *in_actual = strstr(actual, begin);
-    const char *in_expected = strstr(expected, begin);
-    if ((in_actual == NULL) != (in_expected == NULL))
-        fail_msg("%s: told '%s' instead of '%s'", begin, actual, expected);
-    if (in_actual == NULL)
-        return;
-    size_t length = strcspn(in_expected, "\n");
-    assert_int_equal(strcspn(in_actual, "\n"), length);
-    assert_memory_equal(in_actual, in_expected, length);
-}
-
-static void check_messages(const golden_case *c) {
-    static const struct {
-        const char *files;
-        const char *regex;
-    } runs[] = {
-        {"solve-N*.txt", NULL},
-        {"solve-regex-N*.txt", golden_regex},
-        {"solve-every-op-N*.txt", golden_every_op},
-        {"solve-no-layers-N*.txt", golden_no_layers},
-    };
-    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
-        char *path = test_golden_file(c->name, "values.json");
-        assert_non_null(path);
-        *strrchr(path, '/') = '\0';
-        char *pattern = test_path(path, runs[i].files);
-        glob_t found;
-        assert_int_equal(glob(pattern, 0, NULL, &found), 0);
-        char *expected = golden_text(c, strrchr(found.gl_pathv[0], '/') + 1);
-        globfree(&found);
-        free(pattern);
-        free(path);
-
-        pl_text told = {0};
-        pl_layers *layers;
-        popliner_error error;
-        pl_text_add(&told, "");
-        assert_int_equal(
-            assign(
-                c->profile, c->operations,
-                (pl_layer_options){
-                    .name_regex = runs[i].regex,
-                    .name_regex_name = "--layer-name-regex",
-                    .first_layer_regex_name = "--inputs-regex-layer-0",
-                    .name_regex_hint =
-                        "Use the --operation-breakdown flag to see the names of operations found."},
-                &told, &layers, &error),
-            POPLINER_OK);
-        assert_same_line(told.data, expected, "WARNING: Only found layers");
-        assert_same_line(told.data, expected, "WARNING: Calls were found");
-        pl_layers_free(layers);
-        free(told.data);
-        free(expected);
-    }
-}
-
-static void warns_as_popliner_does(void **state) {
-    (void)state;
-    golden_for_each(check_messages);
 }
 
 /* ---- Rules, one by one ---------------------------------------------------------------------- */
@@ -796,11 +610,6 @@ static void refuses_bad_regexes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_popliners_layers),
-        cmocka_unit_test(orders_them_as_popliner_does),
-        cmocka_unit_test(finds_popliners_layers_by_other_regexes),
-        cmocka_unit_test(orders_layers_that_run_in_another_order),
-        cmocka_unit_test(warns_as_popliner_does),
         cmocka_unit_test(takes_the_one_result_in_the_name),
         cmocka_unit_test(then_the_one_result_in_the_inputs),
         cmocka_unit_test(ignores_tensors),

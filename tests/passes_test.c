@@ -298,61 +298,11 @@ static void layers_alike_take_alike(void **state) {
     assert_true(total[1] > 2 * total[0]);
 }
 
-/* ---- Growth --------------------------------------------------------------------------------- */
-
-/* In the full model a longer interval never needs less on any tile. */
-static void check_growth(const golden_case *c, const pl_chain *chain) {
-    (void)c;
-    if (chain->model != POPLINER_MEMORY_MODEL_FULL)
-        return;
-    pl_stage_meter *meter;
-    popliner_stage_memory memory = {0};
-    popliner_stage_memory longer = {0};
-    size_t num_units = pl_chain_num_units(chain);
-    assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
-    for (size_t first = 0; first < num_units; first++) {
-        for (size_t last = first; last < num_units; last++) {
-            pl_stage_measure_ipu(meter, NULL, &(popliner_interval){first, last, 1}, 1, &memory,
-                                 NULL);
-            for (int to_right = 0; to_right < 2; to_right++) {
-                if (to_right ? last + 1 == num_units : first == 0)
-                    continue;
-                pl_stage_measure_ipu(
-                    meter, NULL,
-                    &(popliner_interval){first - !to_right, last + (size_t)to_right, 1}, 1, &longer,
-                    NULL);
-                for (size_t tile = 0; tile < memory.num_tiles; tile++)
-                    assert_true(longer.need_bytes[POPLINER_NEED_EXPECTED][tile] >=
-                                memory.need_bytes[POPLINER_NEED_EXPECTED][tile]);
-            }
-        }
-    }
-    pl_stage_memory_clear(&memory);
-    pl_stage_memory_clear(&longer);
-    pl_stage_meter_free(meter);
-}
-
-static void check_all_growth(const golden_case *c) {
-    pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    pl_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
-    check_growth(c, chain);
-    pl_chain_free(chain);
-    pl_layers_free(layers);
-}
-
-static void longer_intervals_never_need_less(void **state) {
-    (void)state;
-    golden_for_each(check_all_growth);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tells_training_from_inference),
-        IN_DIRECTORY(keeps_what_the_host_feeds),
-        IN_DIRECTORY(outlining_changes_no_cut),
-        cmocka_unit_test(counts_cycles),
+        cmocka_unit_test(tells_training_from_inference), IN_DIRECTORY(keeps_what_the_host_feeds),
+        IN_DIRECTORY(outlining_changes_no_cut),          cmocka_unit_test(counts_cycles),
         IN_DIRECTORY(layers_alike_take_alike),
-        cmocka_unit_test(longer_intervals_never_need_less),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

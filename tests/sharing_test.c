@@ -1,4 +1,4 @@
-/* What layers share: the tables of the golden cases, and brute force.
+/* What layers share, by brute force. golden_test.py has PopLiner's tables.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "golden_case.h"
@@ -28,48 +28,6 @@ static pl_sharing measure(const golden_case *c, const pl_layers *layers) {
     pl_sharing sharing = {0};
     measure_into(c, layers, &sharing);
     return sharing;
-}
-
-/* ---- The golden cases ----------------------------------------------------------------------- */
-
-/* Compares with a table whose first line and first column are names of layers. */
-static void assert_table(const golden_case *c, const char *file, const pl_layers *layers,
-                         const uint64_t *bytes) {
-    char *table = golden_text(c, file);
-    size_t n = pl_layers_num_units(layers) - 1;
-    char *rest = NULL;
-    const char *header = strtok_r(table, "\t\n", &rest);
-    assert_string_equal(header, "layer");
-    for (size_t i = 0; i < n; i++)
-        assert_string_equal(strtok_r(NULL, "\t\n", &rest), pl_layers_name(layers, i + 1));
-    for (size_t i = 0; i < n; i++) {
-        assert_string_equal(strtok_r(NULL, "\t\n", &rest), pl_layers_name(layers, i + 1));
-        for (size_t j = 0; j < n; j++) {
-            const char *field = strtok_r(NULL, "\t\n", &rest);
-            assert_non_null(field);
-            uint64_t expected = strtoull(field, NULL, 10);
-            if (bytes[i * n + j] != expected)
-                fail_msg("%s: %s of layers %zu and %zu is %llu instead of %llu", c->name, file, i,
-                         j, (unsigned long long)bytes[i * n + j], (unsigned long long)expected);
-        }
-    }
-    assert_null(strtok_r(NULL, "\t\n", &rest));
-    free(table);
-}
-
-static void check_tables(const golden_case *c) {
-    pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    pl_sharing sharing = measure(c, layers);
-    assert_table(c, "memory-affinity.tsv", layers, sharing.affinity_bytes);
-    assert_table(c, "interlayer-communication.tsv", layers, sharing.communication_bytes);
-    pl_sharing_clear(&sharing);
-    assert_null(sharing.affinity_bytes);
-    pl_layers_free(layers);
-}
-
-static void measures_the_golden_tables(void **state) {
-    (void)state;
-    golden_for_each(check_tables);
 }
 
 /* ---- Brute force ---------------------------------------------------------------------------- */
@@ -255,7 +213,6 @@ static void tells_the_calls_of_a_function_apart(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(measures_the_golden_tables),
         cmocka_unit_test(agrees_with_brute_force),
         cmocka_unit_test(tells_the_calls_of_a_function_apart),
     };
