@@ -26,25 +26,6 @@ static void list_stages(pl_constraints *list, const popliner_solver_options *o, 
                                        .number = is_mapped ? o->num_mapped_stages : o->num_ipus});
 }
 
-static void apply_max_stages(pl_rules *r, const popliner_constraint *c) {
-    r->max_stages = c->number < r->max_stages ? c->number : r->max_stages;
-}
-
-static void apply_map(pl_rules *r, const popliner_constraint *c) {
-    r->min_stages = c->number;
-    apply_max_stages(r, c);
-}
-
-/* ---- the number of units of a stage ---- */
-
-static void apply_min_units(pl_rules *r, const popliner_constraint *c) {
-    r->min_units = c->number;
-}
-
-static void apply_max_units(pl_rules *r, const popliner_constraint *c) {
-    r->max_units = c->number;
-}
-
 /* ---- cuts ---- */
 
 static void list_cuts(pl_constraints *list, const popliner_solver_options *o, size_t num_units) {
@@ -54,11 +35,6 @@ static void list_cuts(pl_constraints *list, const popliner_solver_options *o, si
                                                            ? POPLINER_CONSTRAINT_REQUIRED_CUT
                                                            : POPLINER_CONSTRAINT_FORBIDDEN_CUT,
                                                .unit = unit - 1});
-}
-
-static void apply_cut(pl_rules *r, const popliner_constraint *c) {
-    r->cuts[c->unit + 1] = c->kind == POPLINER_CONSTRAINT_REQUIRED_CUT ? POPLINER_CUT_REQUIRED
-                                                                       : POPLINER_CUT_FORBIDDEN;
 }
 
 static void leave_out_cut(pl_owned_options *own, const popliner_constraint *c) {
@@ -93,10 +69,6 @@ static void list_placements(pl_constraints *list, const popliner_solver_options 
                                            .ipu = o->placements[i].ipu});
 }
 
-static void apply_placement(pl_rules *r, const popliner_constraint *c) {
-    r->unit_ipu[c->unit] = (int64_t)c->ipu;
-}
-
 static void leave_out_placement(pl_owned_options *own, const popliner_constraint *c) {
     popliner_constraint *placements = (popliner_constraint *)own->options.placements;
     size_t i = 0;
@@ -110,27 +82,25 @@ static void leave_out_placement(pl_owned_options *own, const popliner_constraint
 #define AT(member) offsetof(popliner_solver_options, member)
 
 /* In the order of pl_constraints_list: name, words, meaning, least, is_of_ipu, number, key, list,
- * apply, leave_out. */
+ * leave_out. */
 static const pl_constraint_kind kinds[POPLINER_NUM_CONSTRAINT_KINDS] = {
     [POPLINER_CONSTRAINT_NUM_IPUS] = {"num_ipus", "%N", "at most %N stage%s", 0, false, 0, NULL,
-                                      list_stages, apply_max_stages, NULL},
+                                      list_stages, NULL},
     [POPLINER_CONSTRAINT_DEVICE_MAP] = {"device_map", "of %N stages",
                                         "exactly %N stages, none of them empty", 0, false, 0, NULL,
-                                        NULL, apply_map, NULL},
+                                        NULL, NULL},
     [POPLINER_CONSTRAINT_MIN_UNITS] = {"require layers:", "%N..", "at least %N layer%s in a stage",
-                                       2, false, AT(min_units), "min_layers", NULL, apply_min_units,
-                                       NULL},
+                                       2, false, AT(min_units), "min_layers", NULL, NULL},
     [POPLINER_CONSTRAINT_MAX_UNITS] = {"require layers:", "..%N", "at most %N layer%s in a stage",
-                                       1, false, AT(max_units), "max_layers", NULL, apply_max_units,
-                                       NULL},
+                                       1, false, AT(max_units), "max_layers", NULL, NULL},
     [POPLINER_CONSTRAINT_REQUIRED_CUT] = {"require cut:", "%U", "a cut between %W", 0, false, 0,
-                                          NULL, list_cuts, apply_cut, leave_out_cut},
+                                          NULL, list_cuts, leave_out_cut},
     [POPLINER_CONSTRAINT_FORBIDDEN_CUT] = {"require no-cut:", "%U", "no cut between %W", 0, false,
-                                           0, NULL, NULL, apply_cut, leave_out_cut},
+                                           0, NULL, NULL, leave_out_cut},
     [POPLINER_CONSTRAINT_PAIR] = {"require together:", "%U,%V", "%V on one %D", 0, true, 0, NULL,
-                                  list_pairs, NULL, leave_out_pair},
+                                  list_pairs, leave_out_pair},
     [POPLINER_CONSTRAINT_PLACEMENT] = {"require place:", "%U=%I", "%U on %I", 0, true, 0, NULL,
-                                       list_placements, apply_placement, leave_out_placement},
+                                       list_placements, leave_out_placement},
 };
 
 const pl_constraint_kind *pl_constraint_of(popliner_constraint_kind kind) {

@@ -6,18 +6,6 @@
 
 #include "solve/options.h"
 
-enum { PL_ANY_IPU = -1 };
-
-/* The constraints of a problem, merged. */
-typedef struct pl_rules {
-    size_t min_stages;
-    size_t max_stages;
-    size_t min_units;
-    size_t max_units;
-    popliner_cut_rule *cuts; /* [num_units] */
-    int64_t *unit_ipu;       /* [num_units] the required IPU of each unit, or PL_ANY_IPU */
-} pl_rules;
-
 /* Zero-initialise; the caller frees the items. */
 typedef struct pl_constraints {
     popliner_constraint *items;
@@ -43,8 +31,6 @@ typedef struct pl_constraint_kind {
     const char *key;
     /* Appends those of the options; NULL if another kind's function does, and for a number. */
     void (*list)(pl_constraints *list, const popliner_solver_options *options, size_t num_units);
-    /* NULL: applied by pl_problem. */
-    void (*apply)(pl_rules *rules, const popliner_constraint *constraint);
     /* Drops it from options that have it; NULL for a number, and if it cannot be dropped. */
     void (*leave_out)(pl_owned_options *own, const popliner_constraint *constraint);
 } pl_constraint_kind;

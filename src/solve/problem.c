@@ -13,12 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The merged constraints, without inactive ones. */
-typedef struct rules {
-    pl_rules of;
-    size_t *counted; /* [num_units + 1]: how many counted units precede the unit */
-    pl_arrays arrays;
-} rules;
+enum { ANY_IPU = -1 };
 
 /* True if the units first ... last are light enough for an IPU. */
 static bool is_light(const pl_problem *p, size_t first, size_t last) {
@@ -26,25 +21,32 @@ static bool is_light(const pl_problem *p, size_t first, size_t last) {
     return pl_options_allow_weight(p->options, &stage, 1);
 }
 
-/* Finds the ends that cuts, sizes and weights allow. */
-static void find_ends(pl_problem *p, const rules *r) {
+static popliner_cut_rule rule_before(const pl_problem *p, size_t unit) {
+    return p->options->cut_rules != NULL ? p->options->cut_rules[unit] : POPLINER_CUT_FREE;
+}
+
+/* Finds the ends that cuts, sizes and weights allow. `counted` is of the units before one. */
+static void find_ends(pl_problem *p, size_t *counted) {
+    const popliner_solver_options *o = p->options;
     size_t n = p->num_units;
     size_t min_end = 1;
     size_t max_end = 0;
+    for (size_t unit = 0; unit < n; ++unit)
+        counted[unit + 1] =
+            counted[unit] + (o->counted_units == NULL || o->counted_units[unit] != 0);
     p->may_cut[0] = p->may_cut[n] = 1;
     for (size_t unit = 1; unit < n; ++unit)
-        p->may_cut[unit] = r->of.cuts[unit] != POPLINER_CUT_FORBIDDEN;
+        p->may_cut[unit] = rule_before(p, unit) != POPLINER_CUT_FORBIDDEN;
     for (size_t first = 0; first < n; ++first) {
         min_end = min_end > first ? min_end : first + 1;
-        while (min_end <= n && r->counted[min_end] - r->counted[first] < r->of.min_units)
+        while (min_end <= n && counted[min_end] - counted[first] < o->min_units)
             ++min_end;
         if (max_end < first)
             max_end = first;
         while (max_end < n && is_light(p, first, max_end) &&
                (max_end == first ||
-                (r->of.cuts[max_end] != POPLINER_CUT_REQUIRED &&
-                 (r->of.max_units == 0 ||
-                  r->counted[max_end + 1] - r->counted[first] <= r->of.max_units))))
+                (rule_before(p, max_end) != POPLINER_CUT_REQUIRED &&
+                 (o->max_units == 0 || counted[max_end + 1] - counted[first] <= o->max_units))))
             ++max_end;
         p->min_end[first] = min_end;
         p->max_end[first] = max_end;
@@ -59,47 +61,20 @@ static void join(pl_problem *p, popliner_constraint pair) {
         p->may_cut[unit] = 0;
 }
 
-/* Finds the next units with a required IPU. */
+/* Finds the required IPUs of units, and the next units that have one. */
 static void link_placements(pl_problem *p) {
     size_t n = p->num_units;
+    for (size_t unit = 0; unit < n; ++unit)
+        p->unit_ipu[unit] = ANY_IPU;
+    for (size_t i = 0; i < p->options->num_placements; ++i)
+        p->unit_ipu[p->options->placements[i].unit] = (int64_t)p->options->placements[i].ipu;
     p->next_placed[n] = n;
     for (size_t unit = n; unit-- > 0;) {
         size_t next = p->next_placed[unit + 1];
-        p->next_placed[unit] = p->unit_ipu[unit] != PL_ANY_IPU ? unit : next;
+        p->next_placed[unit] = p->unit_ipu[unit] != ANY_IPU ? unit : next;
         p->next_other[unit] =
             next < n && p->unit_ipu[next] == p->unit_ipu[unit] ? p->next_other[next] : next;
     }
-}
-
-static popliner_status find_rules(pl_problem *p, rules *r, popliner_error *error) {
-    const popliner_solver_options *options = p->options;
-    pl_constraints list = {0};
-    popliner_status status = pl_constraints_list(options, p->num_units, &list, error);
-    r->of = (pl_rules){.min_stages = 1, .max_stages = p->num_units};
-    r->of.cuts = pl_arrays_new(&r->arrays, p->num_units, sizeof *r->of.cuts);
-    r->counted = pl_arrays_new(&r->arrays, p->num_units + 1, sizeof *r->counted);
-    r->of.unit_ipu = p->unit_ipu = pl_arrays_new(&p->arrays, p->num_units, sizeof *p->unit_ipu);
-    if (status == POPLINER_OK && (r->arrays.failed || p->arrays.failed))
-        status = pl_fail_memory(error, "the constraints");
-    if (status != POPLINER_OK)
-        goto done;
-
-    for (size_t unit = 0; unit < p->num_units; ++unit) {
-        bool counts = options->counted_units == NULL || options->counted_units[unit] != 0;
-        r->counted[unit + 1] = r->counted[unit] + counts;
-        p->unit_ipu[unit] = PL_ANY_IPU;
-    }
-    for (size_t i = 0; i < list.count; ++i) {
-        const pl_constraint_kind *kind = pl_constraint_of(list.items[i].kind);
-        if (kind->apply != NULL)
-            kind->apply(&r->of, &list.items[i]);
-    }
-    p->min_stages = r->of.min_stages;
-    p->max_stages = r->of.max_stages;
-    p->is_mapped = options->num_mapped_stages > 0;
-done:
-    free(list.items);
-    return status;
 }
 
 /* Finds which stages of the device map run on one IPU. O(stages^2). */
@@ -156,7 +131,7 @@ popliner_status pl_problem_create_like(pl_problem *problem, const pl_problem *li
                                        const popliner_solver_options *options,
                                        popliner_error *error) {
     pl_problem *p = problem;
-    rules r = {0};
+    size_t *counted = pl_new_array(popliner_costs_num_units(costs) + 1, sizeof *counted);
     costs = pl_costs_of_any_split(costs);
     p->costs = costs;
     p->options = options;
@@ -168,8 +143,14 @@ popliner_status pl_problem_create_like(pl_problem *problem, const pl_problem *li
     p->next_other = pl_arrays_new(&p->arrays, p->num_units, sizeof *p->next_other);
     p->first_on_ipu =
         pl_arrays_new(&p->arrays, options->num_mapped_stages, sizeof *p->first_on_ipu);
-    popliner_status status =
-        p->arrays.failed ? pl_fail_memory(error, "the constraints") : find_rules(p, &r, error);
+    p->unit_ipu = pl_arrays_new(&p->arrays, p->num_units, sizeof *p->unit_ipu);
+    p->is_mapped = options->num_mapped_stages > 0;
+    p->min_stages = p->is_mapped ? options->num_mapped_stages : 1;
+    p->max_stages =
+        pl_fewer(p->num_units, p->is_mapped ? options->num_mapped_stages : options->num_ipus);
+    popliner_status status = p->arrays.failed || counted == NULL
+                                 ? pl_fail_memory(error, "the constraints")
+                                 : POPLINER_OK;
     if (status == POPLINER_OK)
         find_sharing(p);
     if (status == POPLINER_OK && p->is_mapped && costs->follows_split)
@@ -181,7 +162,7 @@ popliner_status pl_problem_create_like(pl_problem *problem, const pl_problem *li
     if (status != POPLINER_OK)
         goto done;
     p->largest_limit_bytes = largest_limit(p);
-    find_ends(p, &r);
+    find_ends(p, counted);
     link_placements(p);
     for (size_t i = 0; i < options->num_pairs && !p->is_shared; ++i)
         join(p, options->pairs[i]);
@@ -193,10 +174,10 @@ popliner_status pl_problem_create_like(pl_problem *problem, const pl_problem *li
     p->depends_on_end = p->num_places > 1;
     p->depends_on_ipu = options->num_ipu_limits > 0 || cycles_depend_on_ipu(p);
     for (size_t unit = 0; unit < p->num_units; ++unit)
-        p->depends_on_ipu = p->depends_on_ipu || p->unit_ipu[unit] != PL_ANY_IPU;
+        p->depends_on_ipu = p->depends_on_ipu || p->unit_ipu[unit] != ANY_IPU;
     status = find_order(p, like, error);
 done:
-    pl_arrays_free(&r.arrays);
+    free(counted);
     return status;
 }
 

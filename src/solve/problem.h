@@ -49,7 +49,7 @@ typedef struct pl_problem {
      * past the last unit. Both ascend with the unit. */
     size_t *min_end;
     size_t *max_end;
-    /* The IPU that each unit must be on, or PL_ANY_IPU. */
+    /* The IPU that each unit must be on, or -1. */
     int64_t *unit_ipu;
     size_t *next_placed; /* [units + 1] the first unit, from this one on, with a required IPU */
     size_t *next_other;  /* [units] the first unit after this one that must be on another IPU */
