@@ -193,7 +193,7 @@ static const struct {
     [POPLINER_SECTION_TILES] = {"tiles", pl_section_tiles, NOTHING, true},
     [POPLINER_SECTION_CATEGORIES] = {"categories", pl_section_categories, NOTHING, false},
     [POPLINER_SECTION_LIVENESS] = {"liveness", pl_section_liveness, BOTH, true},
-    [POPLINER_SECTION_VARIABLES] = {"variables", pl_section_variables, METER, false},
+    [POPLINER_SECTION_VARIABLES] = {"variables", pl_section_variables, BOTH, false},
     [POPLINER_SECTION_OPERATIONS] = {"operations", pl_section_operations, METER, false},
     [POPLINER_SECTION_PROGRAMS] = {"programs", pl_section_programs, PROGRAMS, false},
     [POPLINER_SECTION_LAYERS] = {"layers", pl_section_layers, MEASURES, false},
