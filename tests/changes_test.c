@@ -60,7 +60,7 @@ static const pl_pairing units = {NULL, "kind", "unit"};
 static const popliner_change *expect(const pl_changes *changes, size_t *place, const char *what,
                                      const char *name, const char *quantity,
                                      popliner_presence presence) {
-    assert_true(*place < changes->count);
+    assert_true(*place < changes->info.num_changes);
     const popliner_change *d = &changes->items[(*place)++];
     assert_string_equal(d->what, what);
     assert_string_equal(d->name, name);
@@ -119,11 +119,10 @@ static void rows_are_matched_by_kind_and_name(void **state) {
     assert_values(expect(c, &i, "layer", "twice", "total_bytes", POPLINER_ONLY_BEFORE), true, 70,
                   false, 0);
     i += 2;
-    assert_int_equal(i, c->count);
+    assert_int_equal(i, c->info.num_changes);
     /* three of what is only now, two times three of what is only before, and twice's, Head's two
      * and cycles that are not known any more */
-    assert_int_equal(c->num_changed, 3 + 6 + 1 + 2 + 1);
-    pl_changes_finish(c);
+    assert_int_equal(c->info.num_changed, 3 + 6 + 1 + 2 + 1);
     popliner_changes_free(&c->info);
 }
 
@@ -158,8 +157,8 @@ static void columns_of_one_table_count_nothing_in_the_other(void **state) {
                       100 + tile * 2);
         assert_values(expect(c, &i, "tile", name, "category_a_bytes", both), true, 5, true, 0);
     }
-    assert_int_equal(i, c->count);
-    assert_int_equal(c->num_changed, 12 + 12 + 11);
+    assert_int_equal(i, c->info.num_changes);
+    assert_int_equal(c->info.num_changed, 12 + 12 + 11);
     popliner_changes_free(&c->info);
 }
 
@@ -168,8 +167,8 @@ static void empty_tables_have_no_changes(void **state) {
     pl_sheet left = table_of(NULL, 0);
     pl_sheet right = table_of(NULL, 0);
     pl_changes *c = compare(&left, &right, &units);
-    assert_int_equal(c->count, 0);
-    assert_int_equal(c->num_changed, 0);
+    assert_int_equal(c->info.num_changes, 0);
+    assert_int_equal(c->info.num_changed, 0);
     popliner_changes_free(&c->info);
 }
 
@@ -279,7 +278,6 @@ static void bounds_find_what_grew_by_more(void **state) {
         input.max_percents[POPLINER_GROWTH_LARGEST_TILE] = 0;
         pl_changes_hold(c, input.max_percents);
         assert_false(c->arrays.failed);
-        pl_changes_finish(c);
         const popliner_changes *info = &c->info;
         assert_ptr_equal(info->deciding, &info->changes[4]);
         assert_int_equal(info->num_changes, sizeof items / sizeof *items);

@@ -14,13 +14,19 @@
 #include "base/structs.h"
 #include "memory/chain_data.h"
 #include "tables/changes_data.h"
+#include "tables/sections.h"
 
-/* The sections that are compared. */
+/* The sections that are compared, and how their rows are matched; the summary has facts. */
 enum { SUMMARY, CATEGORIES, LAYERS, PLAN, TILES, NUM_TABLES };
-static const popliner_section compared[NUM_TABLES] = {
-    [SUMMARY] = POPLINER_SECTION_SUMMARY, [CATEGORIES] = POPLINER_SECTION_CATEGORIES,
-    [LAYERS] = POPLINER_SECTION_LAYERS,   [PLAN] = POPLINER_SECTION_PLAN,
-    [TILES] = POPLINER_SECTION_TILES,
+static const struct {
+    popliner_section section;
+    pl_pairing pairing;
+} compared[NUM_TABLES] = {
+    [SUMMARY] = {POPLINER_SECTION_SUMMARY, {NULL, NULL, NULL}},
+    [CATEGORIES] = {POPLINER_SECTION_CATEGORIES, {"category", NULL, "category"}},
+    [LAYERS] = {POPLINER_SECTION_LAYERS, {NULL, "kind", "unit"}},
+    [PLAN] = {POPLINER_SECTION_PLAN, {"stage", NULL, "stage"}},
+    [TILES] = {POPLINER_SECTION_TILES, {"tile", NULL, "tile"}},
 };
 
 /* The tables of both sides. */
@@ -38,7 +44,7 @@ static popliner_status keep_all(const popliner_changes_input *input, tables *t,
         for (size_t side = 0; side < PL_NUM_SIDES; side++)
             if (i != PLAN || input->now_certificate != NULL)
                 PL_TRY(pl_analysis_keep_section(side == PL_BEFORE ? input->before : input->now,
-                                                compared[i], input->memory_model,
+                                                compared[i].section, input->memory_model,
                                                 certificates[side], &t->of[i][side], error));
     return POPLINER_OK;
 }
@@ -121,37 +127,28 @@ static void tell_devices(const popliner_changes_input *input, const popliner_pro
 
 /* ---- The device ---- */
 
-/* Returns the row of the summary with this group and name; SIZE_MAX if there is none. */
-static size_t find_fact(const pl_sheet *summary, const char *group, const char *name) {
-    for (size_t row = 0; row < pl_kept_num_rows(summary); row++)
-        if (strcmp(pl_kept_text(summary, row, 0), group) == 0 &&
-            strcmp(pl_kept_text(summary, row, 1), name) == 0)
-            return row;
-    return SIZE_MAX;
-}
+enum { FACT_GROUP, FACT_NAME, FACT_VALUE }; /* columns of the summary */
 
-enum { FACT_VALUE = 2 };
-
+/* Returns a number of the summary; false if there is none with this group and name. */
 static bool fact_number(const pl_sheet *summary, const char *group, const char *name,
                         int64_t *number) {
-    size_t row = find_fact(summary, group, name);
     *number = 0;
-    return row != SIZE_MAX && pl_kept_number(summary, row, FACT_VALUE, number);
+    for (size_t row = 0; row < pl_kept_num_rows(summary); row++)
+        if (strcmp(pl_kept_text(summary, row, FACT_GROUP), group) == 0 &&
+            strcmp(pl_kept_text(summary, row, FACT_NAME), name) == 0)
+            return pl_kept_number(summary, row, FACT_VALUE, number);
+    return false;
 }
 
-static void take_side(pl_changes *c, size_t side, const char *name,
-                      const popliner_profile_info *info, const pl_sheet *summary) {
-    int64_t largest = 0;
-    size_t source = find_fact(summary, "cycles", "source");
-    fact_number(summary, "memory", "largest_tile", &largest);
+static void take_side(pl_changes *c, size_t side, const char *name, const popliner_analysis *of,
+                      const popliner_profile_info *info) {
     c->sides[side] = (pl_compared_side){
         .name = pl_changes_name(c, name),
         .poplar_version = pl_changes_name(c, info->poplar_version),
         .architecture = pl_changes_name(c, info->architecture),
-        .cycles_source = pl_changes_name(
-            c, source == SIZE_MAX ? "none" : pl_kept_text(summary, source, FACT_VALUE)),
+        .cycles_source = pl_cycles_source_name(info->cycles_source),
         .bytes_per_tile = info->bytes_per_tile,
-        .largest_tile = (size_t)largest,
+        .largest_tile = pl_tiles_largest(of->profile),
     };
 }
 
@@ -175,8 +172,8 @@ static void add_device(pl_changes *c, const tables *t) {
     const pl_sheet *now = &t->of[SUMMARY][PL_NOW];
     for (size_t group = 0; group < sizeof groups / sizeof *groups; group++)
         for (size_t row = 0; row < pl_kept_num_rows(now); row++) {
-            const char *name = pl_kept_text(now, row, 1);
-            if (strcmp(pl_kept_text(now, row, 0), groups[group]) != 0 ||
+            const char *name = pl_kept_text(now, row, FACT_NAME);
+            if (strcmp(pl_kept_text(now, row, FACT_GROUP), groups[group]) != 0 ||
                 strcmp(name, "largest_tile") == 0)
                 continue;
             d.name = pl_changes_name(c, groups[group]);
@@ -184,7 +181,7 @@ static void add_device(pl_changes *c, const tables *t) {
             d.has_before = fact_number(&t->of[SUMMARY][PL_BEFORE], groups[group], name, &d.before);
             d.has_now = pl_kept_number(now, row, FACT_VALUE, &d.now);
             if (strcmp(name, "largest_tile_live_bytes") == 0)
-                c->deciding = c->count;
+                c->deciding = c->info.num_changes;
             pl_changes_add(c, &d);
         }
     d.name = d.quantity = pl_changes_name(c, "cycles");
@@ -216,7 +213,7 @@ static void add_plan(pl_changes *c, const popliner_plan *before, const popliner_
     d.before = d.has_before ? (int64_t)before->peak_bytes : 0;
     d.now = d.has_now ? (int64_t)now->peak_bytes : 0;
     c->has_plan = true;
-    c->deciding = c->count;
+    c->deciding = c->info.num_changes;
     pl_changes_add(c, &d);
     d.name = pl_changes_name(c, "count");
     d.quantity = pl_changes_name(c, "stages");
@@ -239,20 +236,15 @@ static void add_plans(pl_changes *c, const pl_certificate *before, const pl_cert
 /* ---- All tables ---- */
 
 static void add_all(pl_changes *c, const popliner_changes_input *input, const tables *t) {
-    static const pl_pairing categories = {"category", NULL, "category"};
-    static const pl_pairing units = {NULL, "kind", "unit"};
-    static const pl_pairing stages = {"stage", NULL, "stage"};
-    static const pl_pairing tiles = {"tile", NULL, "tile"};
     add_device(c, t);
-    pl_changes_add_tables(c, &categories, &t->of[CATEGORIES][PL_BEFORE],
-                          &t->of[CATEGORIES][PL_NOW]);
-    pl_changes_add_tables(c, &units, &t->of[LAYERS][PL_BEFORE], &t->of[LAYERS][PL_NOW]);
-    if (t->of[PLAN][PL_NOW].num_columns > 0) {
-        add_plans(c, pl_certificate_of(input->before_certificate),
-                  pl_certificate_of(input->now_certificate));
-        pl_changes_add_tables(c, &stages, &t->of[PLAN][PL_BEFORE], &t->of[PLAN][PL_NOW]);
+    for (size_t i = CATEGORIES; i < NUM_TABLES; i++) {
+        if (i == PLAN && input->now_certificate == NULL)
+            continue;
+        if (i == PLAN)
+            add_plans(c, pl_certificate_of(input->before_certificate),
+                      pl_certificate_of(input->now_certificate));
+        pl_changes_add_tables(c, &compared[i].pairing, &t->of[i][PL_BEFORE], &t->of[i][PL_NOW]);
     }
-    pl_changes_add_tables(c, &tiles, &t->of[TILES][PL_BEFORE], &t->of[TILES][PL_NOW]);
 }
 
 static const char *shown_name(const popliner_changes_input *input, const char *name) {
@@ -267,10 +259,9 @@ static popliner_status compare(const popliner_changes_input *input,
     if (status == POPLINER_OK) {
         c->model = input->memory_model;
         c->num_tiles = infos[PL_NOW].num_tiles;
-        take_side(c, PL_BEFORE, shown_name(input, input->before_name), &infos[PL_BEFORE],
-                  &t.of[SUMMARY][PL_BEFORE]);
-        take_side(c, PL_NOW, shown_name(input, input->now_name), &infos[PL_NOW],
-                  &t.of[SUMMARY][PL_NOW]);
+        take_side(c, PL_BEFORE, shown_name(input, input->before_name), input->before,
+                  &infos[PL_BEFORE]);
+        take_side(c, PL_NOW, shown_name(input, input->now_name), input->now, &infos[PL_NOW]);
         add_all(c, input, &t);
         pl_changes_hold(c, input->max_percents);
         status = c->arrays.failed ? pl_fail_memory(error, "the comparison") : POPLINER_OK;
@@ -320,7 +311,6 @@ popliner_status popliner_changes_create(const popliner_changes_input *input,
         popliner_changes_free(&c->info);
         return status;
     }
-    pl_changes_finish(c);
     *changes = &c->info;
     return status;
 }

@@ -8,6 +8,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/keys.h"
 #include "base/numbers.h"
 #include "tables/changes_data.h"
 
@@ -77,10 +78,10 @@ const char *pl_changes_name(pl_changes *changes, const char *name) {
 }
 
 void pl_changes_add(pl_changes *c, const popliner_change *difference) {
-    if (!pl_arrays_grow(&c->arrays, &c->items, c->count + 1, sizeof *c->items))
+    if (!pl_arrays_grow(&c->arrays, &c->items, c->info.num_changes + 1, sizeof *c->items))
         return;
-    c->items[c->count++] = *difference;
-    c->num_changed += pl_change_is_one(difference);
+    c->items[c->info.num_changes++] = *difference;
+    c->info.num_changed += pl_change_is_one(difference);
 }
 
 /* ---- rows of two tables ---- */
@@ -95,52 +96,46 @@ static const char *row_name(pl_changes *c, const pl_sheet *sheet, size_t row, si
     return pl_changes_name(c, digits);
 }
 
-/* The key by which a row is matched: names of the comparison, of which no two are equal. */
+/* The key by which a row is matched: names of the comparison, and how many rows before it have the
+ * same. */
 typedef struct row_key {
     const char *kind; /* NULL: rows are matched without it */
     const char *name;
+    size_t number;
 } row_key;
 
-static row_key *find_keys(pl_changes *c, pl_arrays *arrays, const pl_pairing *pairing,
-                          const pl_sheet *sheet) {
-    const size_t num_rows = pl_kept_num_rows(sheet);
-    row_key *keys = pl_arrays_new(arrays, num_rows, sizeof *keys);
-    for (size_t row = 0; keys != NULL && row < num_rows; row++)
-        keys[row] = (row_key){
-            pairing->kind == NULL ? NULL
-                                  : row_name(c, sheet, row, pl_kept_column(sheet, pairing->kind)),
-            row_name(c, sheet, row, pl_kept_column(sheet, pairing->name)),
-        };
-    return keys;
-}
+/* The rows of both tables that are matched, plus 1; 0: absent. */
+typedef struct row_pair {
+    size_t rows[PL_NUM_SIDES];
+} row_pair;
 
-/* Finds, for each row of `now`, its match before, or SIZE_MAX; is_matched marks the rows before. */
-static void match_rows(pl_arrays *arrays, const row_key *before, size_t num_before,
-                       const row_key *now, size_t num_now, size_t *match, bool *is_matched) {
-    pl_keys keys = {.arrays = arrays, .key_size = sizeof(row_key)};
-    /* the row before, plus one, that a key matches next, and the one that it matches then */
-    size_t *first = pl_arrays_new(arrays, num_before + num_now, sizeof *first);
-    size_t *next = pl_arrays_new(arrays, num_before, sizeof *next);
-    for (size_t row = num_before; !arrays->failed && row-- > 0;) {
-        const size_t key = pl_keys_number(&keys, &before[row]);
-        next[row] = first[key];
-        first[key] = row + 1;
-    }
-    for (size_t row = 0; !arrays->failed && row < num_now; row++) {
-        const size_t key = pl_keys_number(&keys, &now[row]);
-        match[row] = first[key] - 1;
-        if (first[key] > 0) {
-            is_matched[match[row]] = true;
-            first[key] = next[match[row]];
+/* Finds the pair of each row: those of `now` in their order, then those that only `before` has. */
+static row_pair *pair_rows(pl_changes *c, pl_keys *keys, const pl_pairing *pairing,
+                           const pl_sheet *const sheets[PL_NUM_SIDES]) {
+    row_pair *pairs = NULL;
+    for (int side = PL_NUM_SIDES; side-- > 0;) {
+        const pl_sheet *sheet = sheets[side];
+        const size_t kind = pairing->kind == NULL ? 0 : pl_kept_column(sheet, pairing->kind);
+        const size_t name = pl_kept_column(sheet, pairing->name);
+        for (size_t row = 0; row < pl_kept_num_rows(sheet); row++) {
+            row_key key = {pairing->kind == NULL ? NULL : row_name(c, sheet, row, kind),
+                           row_name(c, sheet, row, name), 0};
+            size_t *own;
+            do {
+                const size_t count = keys->count;
+                const size_t pair = pl_keys_number(keys, &key);
+                if (!pl_arrays_grow(keys->arrays, &pairs, keys->count, sizeof *pairs))
+                    return NULL;
+                if (pair == count)
+                    pairs[pair] = (row_pair){{0}};
+                own = &pairs[pair].rows[side];
+                key.number++;
+            } while (*own != 0);
+            *own = row + 1;
         }
     }
+    return pairs;
 }
-
-/* A column of quantities, and its index in each table; SIZE_MAX: absent. */
-typedef struct compared_column {
-    const char *name;
-    size_t place[PL_NUM_SIDES];
-} compared_column;
 
 static bool is_quantity(const char *column) {
     static const char bytes[] = "_bytes";
@@ -150,79 +145,60 @@ static bool is_quantity(const char *column) {
            strcmp(column, "cycles") == 0 || strcmp(column, "num_operations") == 0;
 }
 
+/* A column of quantities, and its index in each table; SIZE_MAX: absent. */
+typedef struct compared_column {
+    const char *name;
+    size_t place[PL_NUM_SIDES];
+} compared_column;
+
 /* Returns the columns of `now`, then those that only `before` has; NULL when memory is short. */
-static compared_column *find_columns(pl_changes *c, pl_arrays *arrays, const pl_sheet *before,
-                                     const pl_sheet *now, size_t *count) {
-    compared_column *columns =
-        pl_arrays_new(arrays, before->num_columns + now->num_columns, sizeof *columns);
+static compared_column *find_columns(pl_changes *c, pl_arrays *arrays,
+                                     const pl_sheet *const sheets[PL_NUM_SIDES], size_t *count) {
+    compared_column *columns = pl_arrays_new(
+        arrays, sheets[PL_BEFORE]->num_columns + sheets[PL_NOW]->num_columns, sizeof *columns);
     *count = 0;
-    for (size_t i = 0; columns != NULL && i < now->num_columns; i++) {
-        const char *name = now->columns[i];
-        if (is_quantity(name))
-            columns[(*count)++] =
-                (compared_column){pl_changes_name(c, name), {pl_kept_column(before, name), i}};
-    }
-    for (size_t i = 0; columns != NULL && i < before->num_columns; i++) {
-        const char *name = before->columns[i];
-        if (is_quantity(name) && pl_kept_column(now, name) == SIZE_MAX)
-            columns[(*count)++] = (compared_column){pl_changes_name(c, name), {i, SIZE_MAX}};
-    }
+    for (int side = PL_NUM_SIDES; side-- > 0;)
+        for (size_t i = 0; columns != NULL && i < sheets[side]->num_columns; i++) {
+            const char *name = sheets[side]->columns[i];
+            const size_t before = pl_kept_column(sheets[PL_BEFORE], name);
+            const size_t now = pl_kept_column(sheets[PL_NOW], name);
+            if (is_quantity(name) && (side == PL_NOW || now == SIZE_MAX))
+                columns[(*count)++] = (compared_column){pl_changes_name(c, name), {before, now}};
+        }
     return columns;
 }
 
-/* Reads the quantity of a row: 0 in a column that its table lacks. */
+/* Reads the quantity of a row, which counts from 1: 0 in a column that its table lacks. */
 static bool take_number(const pl_sheet *sheet, size_t row, size_t column, int64_t *number) {
     *number = 0;
-    return row != SIZE_MAX && (column == SIZE_MAX || pl_kept_number(sheet, row, column, number));
-}
-
-typedef struct row_pair {
-    const pl_sheet *sheets[PL_NUM_SIDES];
-    size_t rows[PL_NUM_SIDES]; /* SIZE_MAX: absent */
-    row_key key;
-} row_pair;
-
-/* Adds all quantities of a row and its match. */
-static void add_rows(pl_changes *c, const pl_pairing *pairing, const row_pair *pair,
-                     const compared_column *columns, size_t num_columns) {
-    popliner_change d = {
-        .what = pairing->what != NULL ? pl_changes_name(c, pairing->what) : pair->key.kind,
-        .name = pair->key.name,
-        .presence = pair->rows[PL_NOW] == SIZE_MAX      ? POPLINER_ONLY_BEFORE
-                    : pair->rows[PL_BEFORE] == SIZE_MAX ? POPLINER_ONLY_NOW
-                                                        : POPLINER_ON_BOTH_SIDES,
-    };
-    for (size_t i = 0; i < num_columns; i++) {
-        const compared_column *column = &columns[i];
-        d.quantity = column->name;
-        d.has_before = take_number(pair->sheets[PL_BEFORE], pair->rows[PL_BEFORE],
-                                   column->place[PL_BEFORE], &d.before);
-        d.has_now =
-            take_number(pair->sheets[PL_NOW], pair->rows[PL_NOW], column->place[PL_NOW], &d.now);
-        pl_changes_add(c, &d);
-    }
+    return row != 0 && (column == SIZE_MAX || pl_kept_number(sheet, row - 1, column, number));
 }
 
 void pl_changes_add_tables(pl_changes *c, const pl_pairing *pairing, const pl_sheet *before,
                            const pl_sheet *now) {
-    const size_t num_before = pl_kept_num_rows(before);
-    const size_t num_now = pl_kept_num_rows(now);
-    size_t num_columns = 0;
+    const pl_sheet *const sheets[PL_NUM_SIDES] = {[PL_BEFORE] = before, [PL_NOW] = now};
     pl_arrays own = {0};
-    size_t *match = pl_arrays_new(&own, num_now, sizeof *match);
-    bool *is_matched = pl_arrays_new(&own, num_before, sizeof *is_matched);
-    const compared_column *columns = find_columns(c, &own, before, now, &num_columns);
-    const row_key *before_keys = find_keys(c, &own, pairing, before);
-    const row_key *now_keys = find_keys(c, &own, pairing, now);
-    match_rows(&own, before_keys, num_before, now_keys, num_now, match, is_matched);
+    pl_keys keys = {.arrays = &own, .key_size = sizeof(row_key)};
+    const char *what = pairing->what == NULL ? NULL : pl_changes_name(c, pairing->what);
+    size_t num_columns = 0;
+    const compared_column *columns = find_columns(c, &own, sheets, &num_columns);
+    const row_pair *pairs = pair_rows(c, &keys, pairing, sheets);
     c->arrays.failed = c->arrays.failed || own.failed;
-    for (size_t i = 0; !c->arrays.failed && i < num_now + num_before; i++) {
-        const bool is_now = i < num_now;
-        const row_pair pair = {{before, now},
-                               {is_now ? match[i] : i - num_now, is_now ? i : SIZE_MAX},
-                               is_now ? now_keys[i] : before_keys[i - num_now]};
-        if (is_now || !is_matched[i - num_now])
-            add_rows(c, pairing, &pair, columns, num_columns);
+    for (size_t i = 0; !c->arrays.failed && i < keys.count * num_columns; i++) {
+        const row_key *key = pl_key_at(&keys, i / num_columns);
+        const size_t *rows = pairs[i / num_columns].rows;
+        const compared_column *column = &columns[i % num_columns];
+        popliner_change d = {
+            .what = what != NULL ? what : key->kind,
+            .name = key->name,
+            .quantity = column->name,
+            .presence = rows[PL_NOW] == 0      ? POPLINER_ONLY_BEFORE
+                        : rows[PL_BEFORE] == 0 ? POPLINER_ONLY_NOW
+                                               : POPLINER_ON_BOTH_SIDES,
+        };
+        d.has_before = take_number(before, rows[PL_BEFORE], column->place[PL_BEFORE], &d.before);
+        d.has_now = take_number(now, rows[PL_NOW], column->place[PL_NOW], &d.now);
+        pl_changes_add(c, &d);
     }
     pl_arrays_free(&own);
 }
@@ -236,13 +212,6 @@ void popliner_changes_free(popliner_changes *callers) {
     pl_arrays_free(&changes->arrays);
     pl_names_free(&changes->names);
     free(changes);
-}
-
-void pl_changes_finish(pl_changes *c) {
-    c->info.changes = c->items;
-    c->info.num_changes = c->count;
-    c->info.num_changed = c->num_changed;
-    c->info.deciding = &c->items[c->deciding];
 }
 
 /* ---- bounds of growth ---- */
@@ -311,7 +280,7 @@ static int compare_shares(const void *left, const void *right) {
 static void hold(pl_changes *c, popliner_growth of) {
     popliner_changes *info = &c->info;
     const popliner_change **exceeded = NULL;
-    for (size_t i = 0; i < c->count; i++) {
+    for (size_t i = 0; i < c->info.num_changes; i++) {
         if (!is_of(c, i, of))
             continue;
         info->num_compared[of] += c->items[i].has_before && c->items[i].has_now;
@@ -328,6 +297,8 @@ static void hold(pl_changes *c, popliner_growth of) {
 
 void pl_changes_hold(pl_changes *c, const double max_percents[POPLINER_NUM_GROWTHS]) {
     memcpy(c->info.max_percents, max_percents, sizeof c->info.max_percents);
+    c->info.changes = c->items;
+    c->info.deciding = c->items == NULL ? NULL : &c->items[c->deciding];
     for (int of = 0; of < POPLINER_NUM_GROWTHS; of++)
         if (max_percents[of] >= 0)
             hold(c, (popliner_growth)of);

@@ -37,10 +37,8 @@ typedef struct pl_changes {
     pl_compared_side sides[PL_NUM_SIDES];
     pl_compared_stage (*stages)[PL_NUM_SIDES]; /* [num_stages] */
     size_t num_stages;
-    popliner_change *items;
-    size_t count;
-    size_t num_changed;
-    size_t deciding; /* index of the quantity that decides */
+    popliner_change *items; /* [info.num_changes] */
+    size_t deciding;        /* index of the quantity that decides */
     pl_names names;
     pl_arrays arrays; /* own all but the names */
 } pl_changes;
@@ -67,9 +65,6 @@ void pl_changes_add_tables(pl_changes *changes, const pl_pairing *pairing, const
 /* Compares all quantities, which must be complete, with the limits, into changes->info.
  * O(limits * quantities). */
 void pl_changes_hold(pl_changes *changes, const double max_percents[POPLINER_NUM_GROWTHS]);
-
-/* Fills changes->info from the other members. */
-void pl_changes_finish(pl_changes *changes);
 
 /* True if a quantity grew by more than max_percent, exact to a millionth of a percent. */
 bool pl_change_grew(const popliner_change *difference, double max_percent);

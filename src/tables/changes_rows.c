@@ -124,8 +124,8 @@ static void put_facts(pl_text *text, const pl_changes *c) {
     pl_put_text(&json, "memory_model",
                 c->model == POPLINER_MEMORY_MODEL_FULL ? "full" : "popliner");
     pl_put_number(&json, "num_tiles", c->num_tiles);
-    pl_put_number(&json, "num_quantities", c->count);
-    pl_put_number(&json, "num_changed", c->num_changed);
+    pl_put_number(&json, "num_quantities", c->info.num_changes);
+    pl_put_number(&json, "num_changed", c->info.num_changed);
     pl_put_line(&json);
     pl_put_open(&json, "growth", '{');
     pl_put_text(&json, "what", growth->what);
@@ -157,7 +157,7 @@ popliner_status popliner_changes_text(const popliner_changes *callers, popliner_
                        (int)format);
     pl_sheet_begin(&sheet, format, "changes");
     add_names(&sheet);
-    for (size_t i = 0; i < changes->count; i++)
+    for (size_t i = 0; i < changes->info.num_changes; i++)
         add_row(&changes->items[i], &sheet);
     popliner_status status = pl_sheet_finish(&sheet, POPLINER_OK, &rows, error);
     if (status != POPLINER_OK || format != POPLINER_FORMAT_JSON) {

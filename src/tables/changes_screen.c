@@ -61,7 +61,7 @@ static pl_tint add_verdict(const pl_changes *c, pl_text *bold, pl_text *plain) {
         return PL_TINT_YELLOW;
     }
     if (d->now == d->before) {
-        pl_text_add(bold, c->num_changed == 0 ? "No difference" : "Not larger");
+        pl_text_add(bold, c->info.num_changed == 0 ? "No difference" : "Not larger");
     } else {
         pl_change_percent(d, &percent);
         pl_text_add(bold, d->now > d->before ? "Larger" : "Smaller");
@@ -76,8 +76,8 @@ static pl_tint add_verdict(const pl_changes *c, pl_text *bold, pl_text *plain) {
     pl_text_format(plain, "the fullest tile %s %s %s", c->has_plan ? "of all stages needs" : "has",
                    SIGNED(d->now, ""), c->has_plan ? "bytes" : "live bytes");
     if (d->now == d->before) {
-        pl_text_format(plain, " on both sides; %zu of %zu quantities differ.", c->num_changed,
-                       c->count);
+        pl_text_format(plain, " on both sides; %zu of %zu quantities differ.", c->info.num_changed,
+                       c->info.num_changes);
         return PL_TINT_GREEN;
     }
     pl_text_format(plain, ", before %s.", SIGNED(d->before, ""));
@@ -171,13 +171,13 @@ static void write_table(const pl_changes *c, const char *more, pl_layout *layout
                                       {"bytes of", PL_GRID_NAME, 2, 0, 0}};
     pl_grid grid = {.columns = columns, .num_columns = sizeof columns / sizeof *columns};
     size_t count = 0;
-    const popliner_change **listed = pl_new_array(c->count, sizeof *listed);
+    const popliner_change **listed = pl_new_array(c->info.num_changes, sizeof *listed);
     layout->text.failed = layout->text.failed || listed == NULL;
     const popliner_change *const deciding = &c->items[c->deciding];
     const size_t first = listed != NULL && listing_of(deciding) != NULL;
     if (first > 0) /* the change that the verdict is about comes first */
         listed[count++] = deciding;
-    for (size_t i = 0; listed != NULL && i < c->count; i++)
+    for (size_t i = 0; listed != NULL && i < c->info.num_changes; i++)
         if (i != c->deciding && listing_of(&c->items[i]) != NULL)
             listed[count++] = &c->items[i];
     if (count > first)
@@ -217,7 +217,8 @@ static void write_device(const pl_changes *c, pl_layout *layout) {
     };
     const char *label = "Device";
     for (size_t row = 0; row < sizeof rows / sizeof *rows; row++)
-        for (size_t i = 0; i < c->count && strcmp(c->items[i].what, "device") == 0; i++) {
+        for (size_t i = 0; i < c->info.num_changes && strcmp(c->items[i].what, "device") == 0;
+             i++) {
             const popliner_change *d = &c->items[i];
             pl_text text = {0};
             if (strcmp(d->quantity, rows[row][0]) != 0 || !pl_change_is_one(d) || !d->has_before ||
@@ -243,7 +244,7 @@ popliner_status popliner_screen_changes(const popliner_changes *callers, const c
     pl_layout_begin(&layout, screen);
     write_verdict(changes, &layout);
     write_table(changes, more, &layout);
-    if (changes->num_changed > 0)
+    if (changes->info.num_changed > 0)
         write_sides(changes, &layout);
     write_device(changes, &layout);
     return pl_layout_finish(&layout, POPLINER_OK, text, error);

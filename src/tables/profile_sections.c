@@ -40,7 +40,7 @@ static void add_number(pl_sheet *sheet, const char *group, const char *name, uin
     end_row(sheet);
 }
 
-static const char *source_name(popliner_cycles_source source) {
+const char *pl_cycles_source_name(popliner_cycles_source source) {
     static const char *const names[] = {
         [POPLINER_CYCLES_NONE] = "none",
         [POPLINER_CYCLES_EXCHANGES] = "exchanges",
@@ -98,7 +98,7 @@ static void add_memory(const popliner_profile *profile, const popliner_profile_i
                profile->tile_always_live_bytes[largest] +
                    profile->tile_not_always_live_peak_bytes[largest]);
     add_number(sheet, "memory", "layout_gap_bytes", info->layout_gap_bytes);
-    add_text(sheet, "cycles", "source", source_name(info->cycles_source));
+    add_text(sheet, "cycles", "source", pl_cycles_source_name(info->cycles_source));
 }
 
 popliner_status pl_section_summary(const pl_section_source *source, pl_sheet *sheet,

@@ -61,6 +61,9 @@ pl_section_writer pl_section_execution_sums;
 /* Returns the label of an operation's unit; NULL for SIZE_MAX. */
 const char *pl_section_unit(const pl_section_source *source, size_t operation);
 
+/* Returns "measured", "estimated", "exchanges" or "none". */
+const char *pl_cycles_source_name(popliner_cycles_source source);
+
 /* ---- The tables of popliner_report_table ---- */
 
 /* Appends a table whose columns a delimiter separates. Errors: MEMORY. */
