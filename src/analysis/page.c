@@ -273,10 +273,11 @@ static void put_files(task *t) {
 static void put_head(task *t) {
     const popliner_profile *p = t->analysis->profile;
     pl_json *json = &t->json;
-    pl_page_put_head(json, &t->options);
+    const pl_page_wishes wishes = {&t->solver, t->solver.mem_per_tile, t->has_usual_links,
+                                   t->request.need};
+    pl_page_put_head(json, &t->options, &wishes, pl_chain_num_units(t->chain),
+                     &t->analysis->recorder.warnings);
     put_files(t);
-    pl_put_line(json);
-    pl_page_put_solver(json, "solver");
     pl_put_line(json);
     pl_put_number(json, "num_tiles", p->target.num_tiles);
     pl_put_number(json, "bytes_per_tile", p->target.bytes_per_tile);
@@ -286,13 +287,6 @@ static void put_head(task *t) {
     for (size_t i = 0; i < p->num_categories; i++)
         pl_put_text(json, NULL, pl_profile_string(p, p->category_name[i]));
     pl_put_close(json);
-}
-
-static void put_wishes(task *t) {
-    const pl_page_wishes wishes = {&t->solver, t->solver.mem_per_tile, t->has_usual_links,
-                                   t->request.need};
-    pl_put_line(&t->json);
-    pl_page_put_wishes(&t->json, "wishes", &wishes, pl_chain_num_units(t->chain));
 }
 
 /* Adds where the variables are; by address first those of the plan's stages. */
@@ -309,15 +303,6 @@ static popliner_status put_places(task *t, popliner_error *error) {
     PL_TRY(pl_page_put_places(&t->json, t->analysis->profile, t->usage, tiles, num_stages, error));
     pl_step(&t->analysis->listener, "Finding where the variables are, for the page", start);
     return POPLINER_OK;
-}
-
-/* Writes the messages of the log: of the plan, or of the profile alone. */
-static void put_messages(task *t) {
-    pl_put_line(&t->json);
-    pl_report_messages_json(t->options.certificate != NULL
-                                ? &pl_certificate_of(t->options.certificate)->messages
-                                : &t->analysis->recorder.warnings,
-                            &t->json);
 }
 
 /* Takes the options, and makes what the page is of. */
@@ -374,9 +359,6 @@ static popliner_status put_data(task *t, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     t->json = (pl_json){.text = &t->data, .style = PL_JSON_COMPACT};
     put_head(t);
-    put_wishes(t);
-    pl_page_put_plan(&t->json, t->options.certificate);
-    put_messages(t);
     for (size_t i = 0; status == POPLINER_OK && i < sizeof parts / sizeof *parts; i++)
         status = parts[i](t, error);
     pl_put_close(&t->json);

@@ -126,7 +126,7 @@ static bool has_large_unit(const popliner_infeasibility *why) {
  * much as was found. */
 static popliner_status measure_unit(pl_certificate *c, popliner_error *error) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
-    size_t longest = c->has_stash ? c->input.num_units : 1;
+    size_t longest = pl_pipeline_keeps(&c->input.pipeline) ? c->input.num_units : 1;
     if (c->input.options->num_mapped_stages > longest)
         longest = c->input.options->num_mapped_stages;
     for (int way = 0; way < POPLINER_RECOMPUTE_AUTO; way++)
@@ -226,7 +226,7 @@ uint64_t pl_certificate_kv(const pl_certificate *certificate, size_t stage) {
     const popliner_plan_stage *own = &certificate->plan.stages[stage];
     uint64_t bytes = 0;
     for (size_t unit = own->first_unit; unit <= own->last_unit; unit++)
-        bytes += certificate->kv_bytes[unit];
+        bytes += certificate->input.kv_bytes[unit];
     return bytes;
 }
 
@@ -236,11 +236,12 @@ static bool has_room(const pl_certificate *c, size_t ipu, uint64_t bytes, uint64
         const popliner_plan_stage *stage = &c->plan.stages[i];
         for (size_t unit = stage->first_unit; stage->ipu == ipu && unit <= stage->last_unit;
              unit++) {
-            const uint64_t most = c->kv_tokens != NULL ? c->kv_tokens[unit] : UINT64_MAX;
+            const uint64_t most =
+                c->input.kv_tokens != NULL ? c->input.kv_tokens[unit] : UINT64_MAX;
             const uint64_t own = tokens < most ? tokens : most;
-            if (c->kv_bytes[unit] > 0 && own > bytes / c->kv_bytes[unit])
+            if (c->input.kv_bytes[unit] > 0 && own > bytes / c->input.kv_bytes[unit])
                 return false;
-            bytes -= own * c->kv_bytes[unit];
+            bytes -= own * c->input.kv_bytes[unit];
         }
     }
     return true;
@@ -266,7 +267,7 @@ static bool has_fewer_tokens(const pl_certificate *c, size_t stage, uint64_t use
                              uint64_t *tokens) {
     const size_t ipu = c->plan.stages[stage].ipu;
     const uint64_t limit_bytes = pl_certificate_limit(c, ipu);
-    if (c->kv_bytes == NULL || limit_bytes >= INT64_MAX)
+    if (c->input.kv_bytes == NULL || limit_bytes >= INT64_MAX)
         return false;
     const uint64_t own =
         count_tokens(c, ipu, used_bytes > limit_bytes ? 0 : limit_bytes - used_bytes);
@@ -318,23 +319,22 @@ static popliner_status copy_input(pl_certificate *c, const pl_certificate_input 
     const size_t num_units = input->num_units;
     c->input = *input;
     c->is_measured = input->profile != NULL;
-    c->has_stash = pl_pipeline_keeps(&input->pipeline);
     PL_TRY(pl_owned_options_copy(&c->options, input->options, num_units, error));
-    c->unit_names = pl_arrays_new(&c->arrays, num_units, sizeof *c->unit_names);
-    for (size_t unit = 0; c->unit_names != NULL && unit < num_units; unit++)
-        c->unit_names[unit] = pl_arrays_text(&c->arrays, input->unit_names[unit]);
+    const char **names = pl_arrays_new(&c->arrays, num_units, sizeof *names);
+    for (size_t unit = 0; names != NULL && unit < num_units; unit++)
+        names[unit] = pl_arrays_text(&c->arrays, input->unit_names[unit]);
+    c->input.unit_names = names;
     if (input->graph != NULL)
         copy_nodes(c, input->graph);
-    c->kv_bytes = pl_arrays_copy(&c->arrays, input->kv_bytes, num_units, sizeof *c->kv_bytes);
-    c->input.kv_bytes = c->kv_bytes;
-    c->kv_tokens = pl_arrays_copy(&c->arrays, input->kv_tokens, num_units, sizeof *c->kv_tokens);
-    c->input.kv_tokens = c->kv_tokens;
+    c->input.kv_bytes =
+        pl_arrays_copy(&c->arrays, input->kv_bytes, num_units, sizeof *input->kv_bytes);
+    c->input.kv_tokens =
+        pl_arrays_copy(&c->arrays, input->kv_tokens, num_units, sizeof *input->kv_tokens);
     c->input.not_counted = pl_arrays_text(&c->arrays, input->not_counted);
     c->input.unit_kinds =
         pl_arrays_copy(&c->arrays, input->unit_kinds, num_units, sizeof *input->unit_kinds);
     c->input.graph = NULL; /* the caller's */
     c->input.options = &c->options.options;
-    c->input.unit_names = (const char *const *)c->unit_names;
     if (!c->arrays.failed)
         c->name_ends =
             pl_names_shared_ends(c->input.unit_names, c->options.options.counted_units, num_units);
@@ -635,9 +635,8 @@ static size_t count_empty_units(const popliner_costs *costs) {
 }
 
 popliner_status pl_certificate_take_input(const popliner_certificate_input *callers,
-                                          pl_certificate_input *input,
-                                          popliner_solver_options *options,
-                                          popliner_listener *listener, popliner_error *error) {
+                                          pl_certificate_input *input, popliner_error *error) {
+    popliner_solver_options options;
     popliner_certificate_input own = POPLINER_CERTIFICATE_INPUT_INIT;
     PL_TRY(pl_struct_take(&own, sizeof own, callers, "popliner_certificate_input", error));
     if (own.costs == NULL || own.unit_names == NULL)
@@ -651,11 +650,13 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
     /* where stages choose, each way has costs of its own */
     if (own.recompute != POPLINER_RECOMPUTE_AUTO)
         PL_TRY(popliner_costs_check_pipeline(own.costs, &pipeline, error));
-    PL_TRY(pl_solver_options_take(own.options, own.costs, options, listener, error));
-    PL_TRY(pl_options_check(options, popliner_costs_num_units(own.costs), NULL, error));
-    options->option_names = NULL; /* need not outlive the call */
+    PL_TRY(pl_solver_options_take(own.options, own.costs, &options, &input->own_listener, error));
+    PL_TRY(pl_options_check(&options, popliner_costs_num_units(own.costs), NULL, error));
+    options.option_names = NULL; /* need not outlive the call */
     *input = (pl_certificate_input){
-        .options = options,
+        .options = &input->own_options,
+        .own_options = options,
+        .own_listener = input->own_listener,
         .pipeline = pl_pipeline_of_any_split(&pipeline),
         .num_units = popliner_costs_num_units(own.costs),
         .unit_names = own.unit_names,
@@ -696,10 +697,8 @@ popliner_status popliner_certificate_create(const popliner_certificate_input *in
                                             popliner_certificate **certificate,
                                             popliner_error *error) {
     pl_certificate_input own;
-    popliner_solver_options options;
-    popliner_listener listener;
     *certificate = NULL;
-    PL_TRY(pl_certificate_take_input(input, &own, &options, &listener, error));
+    PL_TRY(pl_certificate_take_input(input, &own, error));
     if (input->plan == NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE, "a certificate needs a plan");
     PL_TRY(pl_certificate_check_plan(&own, input->plan, error));

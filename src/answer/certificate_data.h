@@ -58,6 +58,10 @@ typedef struct pl_certificate_input {
     const pl_stage_details *stages_of_ways[POPLINER_RECOMPUTE_AUTO];
     /* [stages of the plan]: what each recomputes, where the pipeline says AUTO; else NULL */
     const popliner_recompute *stage_recomputes;
+
+    /* The options that pl_certificate_take_input completed: `options` is then the first. */
+    popliner_solver_options own_options;
+    popliner_listener own_listener;
 } pl_certificate_input;
 
 /* A unit of a stage that is too large, by itself in its place of the pipeline. */
@@ -83,28 +87,24 @@ typedef struct pl_certificate {
     pl_certificate_input input; /* its options and texts are the next ones */
     popliner_plan plan;
     pl_owned_options options;
-    pl_arrays arrays; /* what the certificate points to, unless it is said */
-    char **unit_names;
-    pl_shared_ends name_ends; /* of these */
-    char **node_names;        /* of a graph, by unit; NULL: none */
-    size_t *nodes_from;       /* [units + 1] of each unit */
-    uint64_t *kv_bytes;
+    pl_arrays arrays;              /* what the certificate points to, unless it is said */
+    pl_shared_ends name_ends;      /* of the units */
+    char **node_names;             /* of a graph, by unit; NULL: none */
+    size_t *nodes_from;            /* [units + 1] of each unit */
     const uint64_t *reduced_bytes; /* [num_stages] that replicas add up; NULL: there are none */
     bool has_no_bounds;            /* of its objectives */
-    uint64_t *kv_tokens;
     uint64_t (*parts)[PL_NUM_STAGE_PARTS]; /* [stages of the plan], of costs from a file whose
                                             * stages choose nothing and share no IPU; or NULL */
     bool has_part[PL_NUM_STAGE_PARTS];     /* in some stage */
     uint64_t *most_bytes; /* [stages], that each may need at most, of such costs that say it; or
                            * NULL */
     bool lacks_most;      /* it is NULL, as stages that have a limit choose recomputation */
-    popliner_need counted_need; /* the estimate that costs are */
-    uint64_t most_tokens;       /* for which there is room then; UINT64_MAX for any number */
-    popliner_costs *costs;      /* NULL: none, or not its own */
-    bool is_evaluation;         /* the split was given */
-    bool is_measured;           /* there are details */
-    bool is_of_ipus;            /* costs are of several profiles */
-    bool has_stash;
+    popliner_need counted_need;     /* the estimate that costs are */
+    uint64_t most_tokens;           /* for which there is room then; UINT64_MAX for any number */
+    popliner_costs *costs;          /* NULL: none, or not its own */
+    bool is_evaluation;             /* the split was given */
+    bool is_measured;               /* there are details */
+    bool is_of_ipus;                /* costs are of several profiles */
     popliner_stage_detail *details; /* [stages of the plan], of the IPU of each */
     popliner_verdict *verdicts;     /* [stages]; NULL if it is not measured */
     popliner_stage_detail unit;     /* of the unit that is too large, if there is one */
@@ -141,12 +141,9 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
                                       popliner_plan *plan, popliner_costs *costs,
                                       popliner_certificate **certificate, popliner_error *error);
 
-/* Reads the caller's words for costs without a profile; names and options remain the
- * caller's, except for those that were completed into *options and *listener. Errors: USAGE. */
+/* Reads the caller's words for costs without a profile; names remain the caller's. Errors: USAGE. */
 popliner_status pl_certificate_take_input(const popliner_certificate_input *callers,
-                                          pl_certificate_input *input,
-                                          popliner_solver_options *options,
-                                          popliner_listener *listener, popliner_error *error);
+                                          pl_certificate_input *input, popliner_error *error);
 
 /* A value of a range, a point of a front, or a candidate. */
 typedef struct pl_listed_split {

@@ -545,7 +545,7 @@ static void put_totals(const pl_certificate *c, pl_json *json) {
     pl_put_number(json, "ipus", plan->num_ipus);
     pl_certificate_known_json(json, "balance", knows_more, plan->spread,
                               pl_certificate_divisor(c, POPLINER_OBJECTIVE_BALANCE));
-    if (c->kv_bytes != NULL)
+    if (c->input.kv_bytes != NULL)
         pl_certificate_known_json(json, "headroom_tokens", c->info.headroom_tokens != UINT64_MAX,
                                   c->info.headroom_tokens, 1);
     pl_certificate_step_json(&c->info.step, in->cycles_per_time_unit, json);

@@ -374,8 +374,6 @@ popliner_status popliner_report_splits(const popliner_split_table *callers,
     popliner_split_table of = POPLINER_SPLIT_TABLE_INIT;
     popliner_sweep sweep = POPLINER_SWEEP_INIT;
     pl_certificate_input input;
-    popliner_solver_options options;
-    popliner_listener listener;
     popliner_objective objectives[POPLINER_NUM_OBJECTIVES];
     pl_text text = {0};
     pl_sheet sheet;
@@ -385,12 +383,12 @@ popliner_status popliner_report_splits(const popliner_split_table *callers,
         PL_TRY(pl_struct_take(&sweep, sizeof sweep, of.sweep, "popliner_sweep", error));
         of.sweep = &sweep;
     }
-    PL_TRY(pl_certificate_take_input(names, &input, &options, &listener, error));
+    PL_TRY(pl_certificate_take_input(names, &input, error));
     const bool is_empty = of.replicas != NULL && is_front(&of) && of.replicas->best == SIZE_MAX;
     const size_t count = is_empty ? 0 : pl_listed_splits_count(&of);
     for (size_t i = 0; i < count; i++)
         PL_TRY(pl_certificate_check_plan(&input, pl_listed_split_at(&of, i, &input).plan, error));
-    take_objectives(&of, count, &input, objectives, &options);
+    take_objectives(&of, count, &input, objectives, &input.own_options);
     if (format == POPLINER_FORMAT_JSON) {
         const popliner_status status =
             put_splits(&of, count, &input, &(pl_json){.text = &text}, error);

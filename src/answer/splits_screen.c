@@ -407,13 +407,11 @@ popliner_status popliner_screen_splits(const popliner_split_table *callers,
                                        popliner_error *error) {
     table t = {.own = POPLINER_SPLIT_TABLE_INIT};
     pl_certificate_input own;
-    popliner_solver_options options;
-    popliner_listener listener;
     pl_layout layout;
     pl_text headline = {0};
     *text = NULL;
     PL_TRY(pl_struct_take(&t.own, sizeof t.own, callers, "popliner_split_table", error));
-    PL_TRY(pl_certificate_take_input(input, &own, &options, &listener, error));
+    PL_TRY(pl_certificate_take_input(input, &own, error));
     t.input = &own;
     const popliner_status status = take_rows(&t, error);
     if (status != POPLINER_OK) {

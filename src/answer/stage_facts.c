@@ -74,7 +74,7 @@ static value parameters_of(const pl_certificate *c, size_t stage, size_t part) {
 
 static bool has_caches(const pl_certificate *c, size_t part) {
     (void)part;
-    return c->kv_bytes != NULL;
+    return c->input.kv_bytes != NULL;
 }
 
 static value cache_of(const pl_certificate *c, size_t stage, size_t part) {

@@ -481,7 +481,7 @@ static popliner_status check_map(pl_emission *e, const format_row *row, popliner
         return pl_fail_memory(error, "a device map");
     for (size_t i = 0; i < e->num_stages; i++)
         e->stages[i].ipu = e->options.device_map[i];
-    PL_TRY(pl_emit_count_ipus(e, error));
+    pl_emit_count_ipus(e);
     return check_ipus(e, row, error);
 }
 
@@ -732,9 +732,7 @@ static popliner_status emit_best(pl_emission *e, popliner_emit_format format, ch
     const popliner_replicas_candidate *best =
         summary->best == SIZE_MAX ? NULL : &summary->candidates[summary->best];
     pl_certificate_input input;
-    popliner_solver_options solver;
-    popliner_listener listener;
-    PL_TRY(pl_certificate_take_input(e->options.names, &input, &solver, &listener, error));
+    PL_TRY(pl_certificate_take_input(e->options.names, &input, error));
     if (best == NULL)
         return pl_emit_refuse(e, error, "nothing fits, so there is no plan");
     PL_TRY(pl_certificate_check_plan(&input, best->plan, error));

@@ -96,13 +96,12 @@ typedef struct pl_emission {
 struct pl_certificate_input;
 
 /* Takes the layers and stages of a plan. Errors: USAGE if it does not split the whole chain;
- * MEMORY. O(units + stages * log(stages)). */
+ * MEMORY. O(units + stages * IPUs). */
 popliner_status pl_emit_take_plan(pl_emission *e, const struct pl_certificate_input *input,
                                   const popliner_plan *plan, popliner_error *error);
 
-/* Sets num_ipus, max_ipu and the ranks from the stages, of which there is at least one. Errors:
- * MEMORY. */
-popliner_status pl_emit_count_ipus(pl_emission *e, popliner_error *error);
+/* Sets num_ipus, max_ipu and the ranks from the stages. O(stages * IPUs). */
+void pl_emit_count_ipus(pl_emission *e);
 
 /* Checks that the names of layers end with 0, 1, 2, ... or 1, 2, 3, ..., after equal beginnings,
  * and notes what was assumed. Errors: USAGE. */

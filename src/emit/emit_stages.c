@@ -7,6 +7,7 @@
 
 #include "answer/certificate_data.h"
 #include "base/failure.h"
+#include "base/numbers.h"
 #include "costs/costs.h"
 #include "emit/emit_data.h"
 #include "memory/chain_data.h"
@@ -134,33 +135,16 @@ static void take_stages(pl_emission *e, const pl_certificate_input *in, const po
     }
 }
 
-/* By their IPUs, then in the order of the stages: those of one array. */
-static int compare_ipus(const void *a, const void *b) {
-    const pl_emit_stage *first = *(pl_emit_stage *const *)a;
-    const pl_emit_stage *second = *(pl_emit_stage *const *)b;
-    return first->ipu != second->ipu ? (first->ipu > second->ipu) - (first->ipu < second->ipu)
-                                     : (first > second) - (first < second);
-}
-
-popliner_status pl_emit_count_ipus(pl_emission *e, popliner_error *error) {
-    pl_emit_stage **by_ipu = pl_new_array(e->num_stages, sizeof(pl_emit_stage *));
-    if (by_ipu == NULL)
-        return pl_fail_memory(error, "a plan");
-    for (size_t i = 0; i < e->num_stages; i++)
-        by_ipu[i] = &e->stages[i];
-    qsort(by_ipu, e->num_stages, sizeof(pl_emit_stage *), compare_ipus);
-    for (size_t i = 0; i < e->num_stages; i++) /* the first stage on its IPU */
-        by_ipu[i]->rank = i > 0 && by_ipu[i]->ipu == by_ipu[i - 1]->ipu
-                              ? by_ipu[i - 1]->rank
-                              : (size_t)(by_ipu[i] - e->stages);
-    e->max_ipu = by_ipu[e->num_stages - 1]->ipu;
+void pl_emit_count_ipus(pl_emission *e) {
     for (size_t i = 0; i < e->num_stages; i++) {
         pl_emit_stage *stage = &e->stages[i];
-        stage->rank = stage->rank == i ? e->num_ipus++ : e->stages[stage->rank].rank;
+        size_t first = 0; /* on its IPU */
+        while (e->stages[first].ipu != stage->ipu)
+            first++;
+        stage->rank = first < i ? e->stages[first].rank : e->num_ipus++;
+        e->max_ipu = pl_more(e->max_ipu, stage->ipu);
         e->has_own_order = e->has_own_order || stage->ipu != stage->rank;
     }
-    free(by_ipu);
-    return POPLINER_OK;
 }
 
 static void add_module(pl_emission *e, const char *name, size_t stage, bool is_layer) {
@@ -214,7 +198,8 @@ popliner_status pl_emit_take_plan(pl_emission *e, const pl_certificate_input *in
     if (e->arrays.failed)
         return pl_fail_memory(error, "a plan");
     e->has_head_bytes = in->num_empty_units < e->num_head_units;
-    return pl_emit_count_ipus(e, error);
+    pl_emit_count_ipus(e);
+    return POPLINER_OK;
 }
 
 /* Returns the number of the layers, from `begin` on, that are numbered like the first of them. */

@@ -22,14 +22,15 @@ static void add_escaped(pl_text *page, const char *text, const char *less, const
     pl_text_add(page, rest);
 }
 
-void pl_page_put_solver(pl_json *json, const char *key) {
+/* Adds the module of the solver, packed; null without one. */
+static void put_solver(pl_json *json) {
     pl_packed packed = {0};
     if (pl_page_solver_size == 0) {
-        pl_put_null(json, key);
+        pl_put_null(json, "solver");
         return;
     }
     pl_text_append(&packed.bytes, (const char *)pl_page_solver, pl_page_solver_size);
-    pl_put_packed(json, key, &packed);
+    pl_put_packed(json, "solver", &packed);
 }
 
 /* Adds the answer as it is on a terminal. */
@@ -87,15 +88,9 @@ static void put_words(pl_json *json, const popliner_page_options *options) {
     pl_put_close(json);
 }
 
-void pl_page_put_head(pl_json *json, const popliner_page_options *options) {
-    pl_put_open(json, NULL, '{');
-    pl_put_text(json, "version", PL_VERSION);
-    pl_put_line(json);
-    pl_put_text(json, "title", options->title != NULL ? options->title : "");
-    put_words(json, options);
-}
-
-void pl_page_put_plan(pl_json *json, const popliner_certificate *certificate) {
+/* Adds the cuts of a plan ("plan", null without stages), and the document that the command writes
+ * of it ("answer"). */
+static void put_plan(pl_json *json, const popliner_certificate *certificate) {
     const pl_certificate *c = pl_certificate_of(certificate);
     const size_t num_stages = c == NULL ? 0 : c->plan.num_stages;
     pl_put_line(json);
@@ -109,4 +104,23 @@ void pl_page_put_plan(pl_json *json, const popliner_certificate *certificate) {
         pl_certificate_json(c, "answer", json);
     else
         pl_put_null(json, "answer");
+}
+
+void pl_page_put_head(pl_json *json, const popliner_page_options *options,
+                      const pl_page_wishes *wishes, size_t num_units, const pl_messages *messages) {
+    pl_put_open(json, NULL, '{');
+    pl_put_text(json, "version", PL_VERSION);
+    pl_put_line(json);
+    pl_put_text(json, "title", options->title != NULL ? options->title : "");
+    put_words(json, options);
+    pl_put_line(json);
+    put_solver(json);
+    pl_put_line(json);
+    pl_page_put_wishes(json, "wishes", wishes, num_units);
+    put_plan(json, options->certificate);
+    pl_put_line(json);
+    pl_report_messages_json(options->certificate != NULL
+                                ? &pl_certificate_of(options->certificate)->messages
+                                : messages,
+                            json);
 }

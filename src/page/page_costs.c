@@ -21,7 +21,6 @@ static const uint64_t most_number = (uint64_t)1 << 52;
 typedef struct task {
     popliner_page_options options;
     pl_certificate_input input;
-    popliner_solver_options solver; /* of the input, completed */
     pl_page_pipeline pipeline;
     pl_text data;
     pl_json json; /* writes `data` */
@@ -80,9 +79,7 @@ static popliner_status check(const task *t, popliner_error *error) {
 
 static popliner_status begin(task *t, const popliner_certificate_input *costs,
                              const popliner_page_options *options, popliner_error *error) {
-    popliner_listener listener; /* nothing is solved here */
-    popliner_status status =
-        pl_certificate_take_input(costs, &t->input, &t->solver, &listener, error);
+    popliner_status status = pl_certificate_take_input(costs, &t->input, error);
     if (status == POPLINER_OK)
         status = pl_page_take_options(options, &t->options, error);
     if (status == POPLINER_OK)
@@ -183,7 +180,7 @@ static void put_chain(task *t) {
             pl_packed_number(&cycles, popliner_costs_cycles(costs, first, last));
     pl_put_line(json);
     pl_put_open(json, "chain", '{');
-    pl_page_put_names(json, t->input.unit_names, t->solver.counted_units, n);
+    pl_page_put_names(json, t->input.unit_names, t->input.own_options.counted_units, n);
     pl_put_texts(json, "parts", NULL, 0);
     pl_put_flag(json, "follows_account", false);
     pl_put_packed_numbers(json, "cuts", costs->cuts_bytes, n);
@@ -213,27 +210,19 @@ static void put_chain(task *t) {
 static void put_data(task *t) {
     pl_json *json = &t->json;
     const pl_page_wishes wishes = {
-        .options = &t->solver,
-        .limit_bytes = t->solver.mem_per_tile <= most_number ? t->solver.mem_per_tile : UINT64_MAX,
+        .options = &t->input.own_options,
+        .limit_bytes = t->input.own_options.mem_per_tile <= most_number
+                           ? t->input.own_options.mem_per_tile
+                           : UINT64_MAX,
         .need = POPLINER_NEED_EXPECTED,
     };
-    pl_page_put_head(json, &t->options);
+    pl_page_put_head(json, &t->options, &wishes, t->input.num_units, &(pl_messages){.count = 0});
     pl_put_line(json);
     pl_put_open(json, "costs", '{');
     pl_put_text(json, "time_unit", t->input.time_unit);
     pl_put_number(json, "cycles_per_time_unit", t->input.cycles_per_time_unit);
     pl_put_text(json, "not_counted", t->input.costs->not_counted);
     pl_put_close(json);
-    pl_put_line(json);
-    pl_page_put_solver(json, "solver");
-    pl_put_line(json);
-    pl_page_put_wishes(json, "wishes", &wishes, t->input.num_units);
-    pl_page_put_plan(json, t->options.certificate);
-    pl_put_line(json);
-    if (t->options.certificate != NULL)
-        pl_report_messages_json(&pl_certificate_of(t->options.certificate)->messages, json);
-    else
-        pl_put_texts(json, "messages", NULL, 0);
     put_chain(t);
     pl_put_close(json);
     pl_text_add(&t->data, "\n");

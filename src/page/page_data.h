@@ -4,6 +4,7 @@
 #ifndef PL_PAGE_PAGE_DATA_H
 #define PL_PAGE_PAGE_DATA_H
 
+#include "base/failure.h"
 #include "base/json_writer.h"
 #include "memory/passes.h"
 #include "memory/stage_details.h"
@@ -21,12 +22,23 @@ enum { PL_PAGE_MAX_UNITS = 400 }; /* of a chain whose stages a page can hold */
 popliner_status pl_page_take_options(const popliner_page_options *callers,
                                      popliner_page_options *options, popliner_error *error);
 
-/* Opens the object of a page, with the version, the title, and the words that the options have. */
-void pl_page_put_head(pl_json *json, const popliner_page_options *options);
+/* A request for a split. */
+typedef struct pl_page_wishes {
+    const popliner_solver_options *options; /* complete, except for the limit */
+    uint64_t limit_bytes;
+    bool has_usual_links; /* no bandwidth was given, except for single links */
+    popliner_need need;   /* as in the request */
+} pl_page_wishes;
 
-/* Adds the cuts of a plan ("plan", null without stages), and the document that the command writes
- * of it ("answer"). `certificate` may be NULL. */
-void pl_page_put_plan(pl_json *json, const popliner_certificate *certificate);
+/* Adds an object: these, and what of them a page does not know. */
+void pl_page_put_wishes(pl_json *json, const char *key, const pl_page_wishes *wishes,
+                        size_t num_units);
+
+/* Opens the object of a page, with the version, the title and the words that the options have, the
+ * solver, what is asked of splits, the plan and its answer, and the messages: those of the answer,
+ * or else these. */
+void pl_page_put_head(pl_json *json, const popliner_page_options *options,
+                      const pl_page_wishes *wishes, size_t num_units, const pl_messages *messages);
 
 /* ---- Stages ---- */
 
@@ -58,21 +70,6 @@ void pl_page_put_names(pl_json *json, const char *const *names, const uint8_t *c
  * the cuts between them, and the cycles of all stages. */
 void pl_page_put_chain(pl_json *json, const char *key, const pl_chain *chain,
                        const uint8_t *counted, const uint64_t *cuts_bytes, const uint64_t *cycles);
-
-/* A request for a split. */
-typedef struct pl_page_wishes {
-    const popliner_solver_options *options; /* complete, except for the limit */
-    uint64_t limit_bytes;
-    bool has_usual_links; /* no bandwidth was given, except for single links */
-    popliner_need need;   /* as in the request */
-} pl_page_wishes;
-
-/* Adds an object: these, and what of them a page does not know. */
-void pl_page_put_wishes(pl_json *json, const char *key, const pl_page_wishes *wishes,
-                        size_t num_units);
-
-/* Adds the module of the solver, packed; null without one. */
-void pl_page_put_solver(pl_json *json, const char *key);
 
 /* Adds a page around its data, which is JSON. Until its script has drawn it, or without one, it
  * shows the answer of the certificate (NULL: none) as terminals do. O(size of the data). */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/id_map.h"
 #include "base/numbers.h"
 #include "base/packed.h"
 #include "base/text.h"
@@ -51,24 +52,15 @@ static void put_sums(pl_json *json, const pl_stage_details *details) {
 
 /* ---- names at the peaks ---- */
 
-/* The columns of what there is at each expected peak. Names count from 1, in the order in which
- * they come; 0 is none. */
+/* The columns of what there is at each expected peak. Names count from 1; 0 is none. */
 typedef struct at_peaks {
     pl_packed counts, named, sizes, categories; /* of the largest variables */
     pl_packed operations, programs;
-    pl_text names;
-    uint32_t num_names;
-    /* by unlowered variable, operation and program: the number of its name, 0 if it has not come */
-    uint32_t *of_variables, *of_operations, *of_programs;
+    pl_names names;
 } at_peaks;
 
-static uint32_t number_of(at_peaks *p, uint32_t *number, const char *name) {
-    if (*number == 0) {
-        pl_text_add(&p->names, p->num_names > 0 ? "," : "");
-        pl_quote_json(&p->names, name);
-        *number = ++p->num_names;
-    }
-    return *number;
+static void add_name(at_peaks *p, pl_packed *column, bool is_there, const char *name) {
+    pl_packed_number(column, is_there ? pl_names_number(&p->names, name) + 1 : 0);
 }
 
 static void add_peak(at_peaks *p, const pl_detail_variables *v, const pl_chain *chain,
@@ -76,41 +68,26 @@ static void add_peak(at_peaks *p, const pl_detail_variables *v, const pl_chain *
     const popliner_profile *profile = chain->profile;
     const size_t operation =
         step < chain->num_steps ? pl_chain_operation_at(chain, step) : SIZE_MAX;
-    const size_t program = step < profile->num_steps ? profile->step_program[step] : SIZE_MAX;
+    const bool has_operation = operation != SIZE_MAX;
+    const bool has_program = step < profile->num_steps;
     pl_packed_number(&p->counts, v->count);
     for (size_t k = 0; k < v->count; k++) {
-        const uint32_t item = v->unlowered[k];
-        pl_packed_number(
-            &p->named, item == PL_NONE
-                           ? 0
-                           : number_of(p, &p->of_variables[item],
-                                       pl_profile_string(profile, profile->unlowered_name[item])));
+        const bool has_name = v->unlowered[k] != PL_NONE;
+        add_name(
+            p, &p->named, has_name,
+            pl_profile_string(profile, has_name ? profile->unlowered_name[v->unlowered[k]] : 0));
         pl_packed_number(&p->sizes, v->size_bytes[k]);
         pl_packed_number(&p->categories, v->category[k]);
     }
-    pl_packed_number(&p->operations,
-                     operation == SIZE_MAX
-                         ? 0
-                         : number_of(p, &p->of_operations[operation],
-                                     pl_operation_at(chain->operations, operation)->name));
-    pl_packed_number(&p->programs, program == SIZE_MAX
-                                       ? 0
-                                       : number_of(p, &p->of_programs[program],
-                                                   pl_profile_program_name(profile, program)));
+    add_name(p, &p->operations, has_operation,
+             has_operation ? pl_operation_at(chain->operations, operation)->name : "");
+    add_name(p, &p->programs, has_program,
+             has_program ? pl_profile_program_name(profile, profile->step_program[step]) : "");
 }
 
 static void put_at_peaks(pl_json *json, const pl_stage_details *details, const pl_chain *chain) {
-    pl_text *text = json->text;
-    pl_arrays arrays = {0};
-    at_peaks p = {0};
     const pl_peak_envelope *peaks = &details->largest[POPLINER_NEED_EXPECTED];
-    p.of_variables = pl_arrays_new(&arrays, chain->profile->num_unlowered, sizeof(uint32_t));
-    p.of_operations =
-        pl_arrays_new(&arrays, pl_operations_count(chain->operations), sizeof(uint32_t));
-    p.of_programs = pl_arrays_new(&arrays, chain->profile->num_programs, sizeof(uint32_t));
-    text->failed = text->failed || arrays.failed;
-    for (size_t i = 0; !text->failed && i < peaks->num_pieces; i++)
-        add_peak(&p, &details->variables[i], chain, peaks->pieces[i].step);
+    at_peaks p = {0};
     const struct {
         const char *name;
         pl_packed *column;
@@ -118,15 +95,15 @@ static void put_at_peaks(pl_json *json, const pl_stage_details *details, const p
         {"count", &p.counts},        {"name", &p.named},           {"size_bytes", &p.sizes},
         {"category", &p.categories}, {"operation", &p.operations}, {"program", &p.programs},
     };
+    for (size_t i = 0; i < peaks->num_pieces; i++)
+        add_peak(&p, &details->variables[i], chain, peaks->pieces[i].step);
     pl_put_open(json, "variables", '{');
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         pl_put_packed(json, columns[i].name, columns[i].column);
     pl_put_close(json);
-    pl_put_value(json, "names");
-    pl_text_format(text, "[%s]", p.names.data == NULL ? "" : p.names.data);
-    text->failed = text->failed || p.names.failed;
-    free(p.names.data);
-    pl_arrays_free(&arrays);
+    pl_put_texts(json, "names", p.names.items, p.names.count);
+    json->text->failed = json->text->failed || p.names.arrays.failed;
+    pl_names_free(&p.names);
 }
 
 /* ---- pipelines ---- */

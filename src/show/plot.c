@@ -3,10 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "show/show.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "answer/certificate_data.h"
 #include "base/failure.h"
@@ -26,37 +23,29 @@ typedef enum ink {
     INK_LIMIT, /* a line that it should not reach */
 } ink;
 
-/* Adds a sign in the colour of an ink; `rest` is what fills the rest of its cell, or NULL. */
-static void add_sign(pl_layout *canvas, ink own, const char *sign, const ink *rest) {
-    static const int colours[] = {[INK_BASE] = 34, [INK_REST] = 33, [INK_LIMIT] = 31};
-    if (!canvas->screen.has_colour)
-        pl_text_add(&canvas->text, sign);
-    else if (rest == NULL)
-        pl_text_format(&canvas->text, "\x1b[%dm%s\x1b[0m", colours[own], sign);
-    else
-        pl_text_format(&canvas->text, "\x1b[%d;%dm%s\x1b[0m", colours[own], 10 + colours[*rest],
-                       sign);
+/* The colours of a sign by their numbers for terminals: 0 for its background is none, and for itself
+ * no colour at all. */
+typedef struct colours {
+    int own;
+    int background;
+} colours;
+
+static colours colours_of(ink own) {
+    static const colours all[] = {
+        [INK_BASE] = {34, 0}, [INK_REST] = {33, 0}, [INK_LIMIT] = {31, 0}};
+    return all[own];
 }
 
-/* Joins signs of one colour: leaves out its end where the same begins again. */
-static void join_signs(pl_text *text) {
-    static const char end[] = "\x1b[0m";
-    const size_t size = strlen(end);
-    const char *colour = "";
-    char *to = text->failed ? NULL : text->data;
-    for (const char *from = to; to != NULL && *from != '\0';) {
-        const size_t length = strcspn(colour, "m") + 1;
-        if (*colour != '\0' && strncmp(from, end, size) == 0 &&
-            strncmp(from + size, colour, length) == 0) {
-            from += size + length;
-            continue;
-        }
-        if (*from == '\x1b')
-            colour = strncmp(from, end, size) == 0 ? "" : to;
-        *to++ = *from++;
-    }
-    if (to != NULL)
-        *to = '\0';
+/* Adds a sign; *last are the colours before it, which remain until others come. */
+static void add_sign(pl_layout *canvas, colours *last, colours own, const char *sign) {
+    const bool changes = last->own != own.own || last->background != own.background;
+    if (canvas->screen.has_colour && changes && last->own != 0)
+        pl_text_add(&canvas->text, "\x1b[0m");
+    if (canvas->screen.has_colour && changes && own.own != 0)
+        pl_text_format(&canvas->text, own.background == 0 ? "\x1b[%dm" : "\x1b[%d;%dm", own.own,
+                       own.background);
+    pl_text_add(&canvas->text, sign);
+    *last = own;
 }
 
 /* A whole cell. */
@@ -117,25 +106,17 @@ typedef struct series {
 
 enum { AXIS_WIDTH = 10 };
 
-/* "312.0 KiB", as wide as the axis. */
+/* "312 KiB", as wide as the axis. */
 static void add_axis(pl_layout *canvas, double bytes) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    char label[32];
-    size_t unit = 0;
-    for (; bytes >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
-        bytes /= 1024;
-    /* tenths in integers: the decimal point does not depend on the locale */
-    uint64_t tenths = (uint64_t)(bytes * 10 + 0.5);
-    if (unit == 0)
-        snprintf(label, sizeof label, "%" PRIu64 " B", tenths / 10);
-    else
-        snprintf(label, sizeof label, "%" PRIu64 ".%u %s", tenths / 10, (unsigned)(tenths % 10),
-                 units[unit]);
-    pl_text_format(&canvas->text, "%*s ", AXIS_WIDTH - 1, label);
+    pl_text label = {0};
+    pl_text_add_size(&label, bytes);
+    pl_text_format(&canvas->text, "%*s ", AXIS_WIDTH - 1, pl_text_string(&label));
+    canvas->text.failed = canvas->text.failed || label.failed;
+    free(label.data);
 }
 
-static void add_cell(pl_layout *canvas, const series *s, size_t item, size_t line, bool is_limit) {
-    static const ink rest = INK_REST;
+static void add_cell(pl_layout *canvas, const series *s, size_t item, size_t line, bool is_limit,
+                     colours *last) {
     const size_t height = canvas->screen.height;
     const bool is_exact = canvas->screen.has_colour && !canvas->screen.is_ascii;
     uint64_t total = eighths_of(s->total_bytes[item], s->top_bytes, height);
@@ -144,13 +125,14 @@ static void add_cell(pl_layout *canvas, const series *s, size_t item, size_t lin
     const unsigned below = in_cell(base, line);
     const ink own = below >= 4 || base >= total ? INK_BASE : INK_REST;
     if (filled == 0 && is_limit)
-        add_sign(canvas, INK_LIMIT, full(canvas, INK_LIMIT), NULL);
+        add_sign(canvas, last, colours_of(INK_LIMIT), full(canvas, INK_LIMIT));
     else if (filled == 0)
-        pl_text_add(&canvas->text, " ");
+        add_sign(canvas, last, (colours){0, 0}, " ");
     else if (is_exact && filled == 8 && below > 0 && below < 8)
-        add_sign(canvas, INK_BASE, part(canvas, INK_BASE, below), &rest);
+        add_sign(canvas, last, (colours){colours_of(INK_BASE).own, 10 + colours_of(INK_REST).own},
+                 part(canvas, INK_BASE, below));
     else
-        add_sign(canvas, own, part(canvas, own, filled), NULL);
+        add_sign(canvas, last, colours_of(own), part(canvas, own, filled));
 }
 
 static void draw_columns(pl_layout *canvas, const series *s) {
@@ -159,13 +141,14 @@ static void draw_columns(pl_layout *canvas, const series *s) {
     uint64_t limit = has_limit ? eighths_of(s->limit_bytes, s->top_bytes, height) : 0;
     for (size_t line = height; line-- > 0;) {
         bool is_limit = has_limit && in_cell(limit, line) > 0 && limit <= (uint64_t)(line + 1) * 8;
+        colours last = {0, 0};
         if ((height - 1 - line) % 4 == 0)
             add_axis(canvas, (double)s->top_bytes * (double)(line + 1) / (double)height);
         else
             pl_text_format(&canvas->text, "%*s", AXIS_WIDTH, "");
         for (size_t column = 0; column < s->num_columns; column++)
-            add_cell(canvas, s, s->shown[column], line, is_limit);
-        pl_text_add(&canvas->text, "\n");
+            add_cell(canvas, s, s->shown[column], line, is_limit, &last);
+        add_sign(canvas, &last, (colours){0, 0}, "\n");
     }
 }
 
@@ -261,10 +244,11 @@ static void add_caption(const series *s, const char *what, pl_layout *canvas) {
 
 /* Adds how the two parts of the columns look. */
 static void add_key(pl_layout *canvas) {
-    add_sign(canvas, INK_BASE, full(canvas, INK_BASE), NULL);
-    pl_text_add(&canvas->text, " always live  ");
-    add_sign(canvas, INK_REST, full(canvas, INK_REST), NULL);
-    pl_text_add(&canvas->text, " not always live\n");
+    colours last = {0, 0};
+    add_sign(canvas, &last, colours_of(INK_BASE), full(canvas, INK_BASE));
+    add_sign(canvas, &last, (colours){0, 0}, " always live  ");
+    add_sign(canvas, &last, colours_of(INK_REST), full(canvas, INK_REST));
+    add_sign(canvas, &last, (colours){0, 0}, " not always live\n");
 }
 
 /* ---- the plots ---- */
@@ -294,7 +278,6 @@ popliner_status pl_plot_tiles(const popliner_profile *p, const popliner_plot_opt
         pl_text_add(&canvas.text, ").\n");
     }
     pl_arrays_free(&s.arrays);
-    join_signs(&canvas.text);
     return pl_text_finish(&canvas.text, status, text, error);
 }
 
@@ -366,7 +349,6 @@ popliner_status pl_plot_liveness(const popliner_profile *p, const pl_chain *chai
         add_whole(options, always_bytes, num_short, &canvas);
     }
     pl_arrays_free(&s.arrays);
-    join_signs(&canvas.text);
     return pl_text_finish(&canvas.text, status, text, error);
 }
 

@@ -21,8 +21,6 @@
 #include "profile/step_times.h"
 #include "tables/sections.h"
 
-/* ---- steps side by side ---- */
-
 /* ---- the trace ---- */
 
 /* Processes of the trace: the whole program, then the stages, then the IPUs as they ran. */
