@@ -146,6 +146,8 @@ static void sum_categories(const pl_explained *explained, uint64_t *explained_by
         for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1];
              i++) {
             size_t item = p->variable_category[i] * num_tiles + tile;
+            if (p->num_category_parts == 0) /* the compiler gives no other sum */
+                truth_bytes[item] += p->variable_size_bytes[i];
             if (explained->variable_seen[i] && !pl_explained_is_code(explained, i))
                 explained_bytes[item] += p->variable_size_bytes[i];
         }
@@ -154,9 +156,6 @@ static void sum_categories(const pl_explained *explained, uint64_t *explained_by
                       truth_bytes + part / PL_NUM_CATEGORY_PARTS * num_tiles);
     for (size_t category = 0; category < p->num_categories; category++) {
         int code = explained->code_of_category[category];
-        if (p->num_category_parts == 0) /* the compiler gives no other sum */
-            pl_series_add(p, p->category_variables[category], 1,
-                          truth_bytes + category * num_tiles);
         for (size_t tile = 0; code < PL_NUM_DIAGNOSED_CODE && tile < num_tiles; tile++)
             explained_bytes[category * num_tiles + tile] += explained->code_bytes[code][tile];
     }

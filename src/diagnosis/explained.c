@@ -140,10 +140,14 @@ static void count_code(const pl_explained *explained, pl_code_counter *counter, 
 /* Sums the compiler's bytes of code. */
 static void sum_truth(pl_explained *explained) {
     const popliner_profile *p = explained->profile;
-    for (size_t category = 0; category < p->num_categories; category++) {
-        const int code = explained->code_of_category[category];
-        if (code < PL_NUM_DIAGNOSED_CODE)
-            pl_series_add(p, p->category_always_live[category], 1, explained->truth_bytes[code]);
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+        uint64_t bytes[PL_NUM_DIAGNOSED_CODE + 1] = {0}; /* the last: data */
+        for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++)
+            if (p->class_always_live[p->variable_class[i]] != 0)
+                bytes[explained->code_of_category[p->variable_category[i]]] +=
+                    p->variable_size_bytes[i];
+        for (int code = 0; code < PL_NUM_DIAGNOSED_CODE; code++)
+            explained->truth_bytes[code][tile] = bytes[code];
     }
 }
 

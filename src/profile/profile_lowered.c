@@ -260,9 +260,9 @@ static void read_whole(lowered *l, const char *order) {
     read_piece(l, l->database, &l->pieces[0]);
 }
 
-/* Reads the pieces, and the debug information meanwhile. After a failure reads again as a whole, for the
- * error of the first row that fails, in the table's order. What has gone wrong once only has no
- * row. */
+/* Reads the pieces, and the debug information meanwhile. After a failure reads again as a whole:
+ * for the error of the first row that fails, in the table's order. What went wrong only once has
+ * no row. */
 static void read_pieces(lowered *l) {
     pl_database *database = l->database;
     const pl_outcome before = database->outcome;

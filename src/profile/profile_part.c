@@ -209,8 +209,8 @@ static void keep_variables(popliner_profile *p, const pl_part *part) {
     p->num_list_variables = (size_t)p->list_start[p->num_lists];
 }
 
-/* Replaces each series by that of the tiles of the part: adds all of these after the old ones, which
- * they then replace. */
+/* Replaces each series by that of the tiles of the part: adds all of these after the old ones, and
+ * moves them to the front at the end. */
 static void keep_series(popliner_profile *p, const pl_part *part) {
     pl_field fields[PL_MAX_FIELDS];
     const size_t num_fields = pl_profile_series_fields(p, fields);
