@@ -48,9 +48,10 @@ static inline bool pl_device_states_have(const pl_device_states *states, size_t 
 void pl_device_states_add(pl_device_states *states, size_t first_unit, size_t end_unit,
                           size_t later, size_t state);
 
-/* Minimises the objectives, then finds a split on the fewest devices: `stages` and the plan, which gets values, proof,
- * status, and, if there is a split, its totals; not its stages. num_stages is 0 if there is none.
- * Errors: MEMORY, INTERNAL. O(units) calls of add_stages for each split that is looked for. */
+/* Minimises the objectives, then finds a split on the fewest devices: `stages` and the plan, which
+ * gets values, proof, status, and, if there is a split, its totals; not its stages. num_stages is
+ * 0 if there is none. Errors: MEMORY, INTERNAL. O(units) calls of add_stages for each split that
+ * is looked for. */
 popliner_status pl_device_states_optimise(pl_device_states *states, const pl_stop *stop,
                                           const popliner_objective *objectives,
                                           size_t num_objectives, popliner_plan *plan,

@@ -277,8 +277,8 @@ static popliner_status solve_at_most(const program *asked, const pl_limits *limi
     return status;
 }
 
-/* Solves for one number of stages after another, where the fewest are requested and rows do not tell
- * them. */
+/* Solves for one number of stages after another, where the fewest are requested and rows do not
+ * tell them. */
 popliner_status pl_dynamic_program(const pl_problem *problem, const pl_limits *limits, pl_goal goal,
                                    const pl_stop *stop, pl_split *split, bool *is_stopped,
                                    popliner_error *error) {

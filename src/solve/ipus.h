@@ -36,9 +36,9 @@ uint64_t pl_speed_fewest(uint64_t millionths, uint64_t limit);
 /* Zero-initialise; free with pl_links_free. */
 typedef struct pl_links {
     size_t width; /* units + 1 */
-    /* [places][width] by the unit after the cut, 0 at both ends of the chain: of the links before the
-     * special places, and, before the first one, of links without their own bandwidth. NULL without
-     * links. */
+    /* [places][width] by the unit after the cut, 0 at both ends of the chain: of the links before
+     * the special places, and, before the first one, of links without their own bandwidth. NULL
+     * without links. */
     uint64_t *cycles;
     size_t num_special; /* from this place on, both links are usual */
 } pl_links;

@@ -134,15 +134,15 @@ popliner_status pl_plan_check(const pl_problem *problem, const pl_filter *filter
 
 /* ---- methods ---- */
 
-/* Finds a split for the goal (any for the smallest spread) within limits by dynamic programming over
- * the chain, in integers: exact if no stages share IPUs. *split must be empty, and stays empty if
- * there is none. If the search is stopped, *is_stopped becomes true and the split stays empty.
- * Errors: MEMORY, INTERNAL.
+/* Finds a split for the goal (any for the smallest spread) within limits by dynamic programming
+ * over the chain, in integers: exact if no stages share IPUs. *split must be empty, and stays
+ * empty if there is none. If the search is stopped, *is_stopped becomes true and the split stays
+ * empty. Errors: MEMORY, INTERNAL.
  *
  * Cost: a row takes a step for each interval that may be the stage and that the stages before and
- * after it can reach. There is one row for the fewest stages; a row for each stage if cut bytes are
- * limited or minimised, or if the number of stages after a stage matters; one more for each of the
- * first pl_problem_num_special places, again for each length of the pipeline if that matters.
+ * after it can reach. There is one row for the fewest stages; a row for each stage if cut bytes
+ * are limited or minimised, or if the number of stages after a stage matters; one more for each of
+ * the first pl_problem_num_special places, again for each length of the pipeline if that matters.
  * Memory: the rows and the marks. */
 popliner_status pl_dynamic_program(const pl_problem *problem, const pl_limits *limits, pl_goal goal,
                                    const pl_stop *stop, pl_split *split, bool *is_stopped,

@@ -254,8 +254,8 @@ static popliner_status minimise_largest(pl_search *search, popliner_objective ob
     return status;
 }
 
-/* Minimises cut bytes, IPUs or the spread, which are goals of the oracles. A limit of a sum makes an
- * integer program harder. */
+/* Minimises cut bytes, IPUs or the spread, which are goals of the oracles. A limit of a sum makes
+ * an integer program harder. */
 static popliner_status minimise_at_once(pl_search *search, popliner_objective objective,
                                         uint64_t *bound, popliner_error *error) {
     const pl_objective *o = pl_objective_of(objective);

@@ -9,9 +9,9 @@
 
 typedef struct pl_search pl_search;
 
-/* Finds the best split for the goal within limits, which are not those of a spread, by oracle_user.
- * Sets search->found, is_least, and is_stopped if it could not end. *split is empty, and stays empty
- * if there is none. */
+/* Finds the best split for the goal within limits, which are not those of a spread, by
+ * oracle_user. Sets search->found, is_least, and is_stopped if it could not end. *split is empty,
+ * and stays empty if there is none. */
 typedef popliner_status pl_oracle(pl_search *search, const pl_limits *limits, pl_goal goal,
                                   pl_split *split, popliner_error *error);
 
