@@ -51,10 +51,10 @@ static bool may_be(const void *user, size_t first, size_t end) {
     return first == fixed->first_units[k] && end == fixed->first_units[k + 1];
 }
 
-/* Makes the stages of a place columns. */
+/* Makes the stages of a place columns, unless there are more than `most`. */
 static popliner_status add_columns(pl_integer_program *s, const pl_stage_ends *ends, size_t place,
-                                   popliner_error *error) {
-    for (size_t i = 0; i < s->problem->num_units; ++i) {
+                                   uint64_t most, popliner_error *error) {
+    for (size_t i = 0; s->num_columns <= most && i < s->problem->num_units; ++i) {
         const uint8_t *ok = pl_stage_ends_marks(ends, i);
         for (size_t end = ends->from[i]; end < ends->to[i]; ++end) {
             if (*ok++ == 0)
@@ -70,7 +70,7 @@ static popliner_status add_columns(pl_integer_program *s, const pl_stage_ends *e
 
 /* Makes all intervals that a place may have columns, whether stages reach them or not. */
 static popliner_status add_all(pl_integer_program *s, pl_stage_ends *ends, size_t place,
-                               popliner_error *error) {
+                               uint64_t most, popliner_error *error) {
     const size_t n = s->problem->num_units;
     const pl_place *at = &s->places.items[place];
     const pl_stage_rule rule = pl_stage_rule_of(s->problem, &s->limits, at->stage, at->to_end);
@@ -81,11 +81,13 @@ static popliner_status add_all(pl_integer_program *s, pl_stage_ends *ends, size_
             *ok = *ok != 0 && (i > 0 || at->begins) &&
                   (end == n ? at->ends : at->next < s->places.count) && may_be(s, i, end);
     }
-    return status == POPLINER_OK ? add_columns(s, ends, place, error) : status;
+    return status == POPLINER_OK ? add_columns(s, ends, place, most, error) : status;
 }
 
 /* Collects the columns. */
 static popliner_status collect(pl_integer_program *s, popliner_error *error) {
+    enum { ENTRIES_OF_COLUMN = 3, PART_WITHOUT_WAY = 4 };
+    const uint64_t most = s->most_entries > 0 ? s->most_entries / ENTRIES_OF_COLUMN : UINT64_MAX;
     const bool is_restricted = s->fixed != NULL || s->limits.max_cut_bytes < PL_MAX_CUT_BYTES;
     pl_ways_through ways = {.problem = s->problem,
                             .limits = &s->limits,
@@ -98,11 +100,16 @@ static popliner_status collect(pl_integer_program *s, popliner_error *error) {
     if (status == POPLINER_OK)
         status = pl_ways_find(&ways, error);
     for (size_t place = 0; status == POPLINER_OK && place < s->places.count; ++place)
-        status = add_columns(s, &ways.ends[place], place, error);
-    s->keeps_all = s->num_columns == 0 && s->keeps_all;
-    for (size_t place = 0; status == POPLINER_OK && s->keeps_all && place < s->places.count;
-         ++place)
-        status = add_all(s, &ways.ends[place], place, error);
+        status = add_columns(s, &ways.ends[place], place, most, error);
+    s->is_too_large = s->num_columns > most;
+    /* GLPK is given what has no way through the chain, to say so, where that takes no time */
+    const uint64_t few = most / PART_WITHOUT_WAY;
+    const bool takes_all = s->num_columns == 0 && s->keeps_all;
+    for (size_t place = 0; takes_all && status == POPLINER_OK && place < s->places.count; ++place)
+        if (s->num_columns <= few)
+            status = add_all(s, &ways.ends[place], place, few, error);
+    if (s->is_too_large || (takes_all && s->num_columns > few))
+        s->num_columns = 0;
     ways.places.items = NULL; /* the program keeps them */
     pl_ways_free(&ways);
     return status;
@@ -269,21 +276,9 @@ static void add_cut_budget(pl_integer_program *s) {
     }
 }
 
-/* Empties a program of more entries than it may have: three for each column. GLPK is given what has
- * no way through the chain, to say so, too, only where that takes no time. */
-static void drop_if_too_large(pl_integer_program *s) {
-    enum { PART_WITHOUT_WAY = 4 };
-    const uint64_t most = s->most_entries / (s->keeps_all ? PART_WITHOUT_WAY : 1);
-    const bool is_large = s->most_entries > 0 && 3 * (uint64_t)s->num_columns > most;
-    s->is_too_large = is_large && !s->keeps_all;
-    if (is_large)
-        s->num_columns = 0;
-}
-
 popliner_status pl_integer_program_build(pl_integer_program *s, pl_goal goal,
                                          popliner_error *error) {
     popliner_status status = collect(s, error);
-    drop_if_too_large(s);
     if (status != POPLINER_OK || s->num_columns == 0)
         return status;
     s->row =
