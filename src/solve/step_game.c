@@ -23,9 +23,6 @@ enum {
 /* The most that paths take in integers, so that no sum overflows. */
 #define LONGEST 1e18
 
-/* The cycles of all passes together, where paths have to go through all those of a device. */
-#define ALL_PASSES (UINT64_C(1) << 32)
-
 /* ---- splits for a mean path ---- */
 
 /* Finds the least that the stages after each place take for these passes; returns that of all. */
@@ -155,18 +152,10 @@ static double play(pl_step_game *g, double target) {
     return best;
 }
 
-/* Finds a path through all passes of each device, the longest one if passes take these cycles. */
+/* Finds a path through all passes of each device. */
 static void find_chains(pl_step_game *g, const uint64_t *cycles) {
-    double sum = 1;
-    for (size_t part = 0; part < g->num_parts; ++part)
-        sum += (double)cycles[part] * (double)g->order->num_micro_batches;
     for (size_t d = 0; d < g->order->num_devices; ++d) {
-        for (size_t part = 0; part < g->num_parts; ++part)
-            g->of_parts[part] =
-                (uint64_t)((double)cycles[part] * (ALL_PASSES / sum)) +
-                (pl_order_device(g->order, part / PL_NUM_PASS_KINDS) == d ? ALL_PASSES : 0);
-        pl_step_run(g->graph, g->of_parts);
-        pl_step_count_path(g->graph, g->counts);
+        pl_step_count_chain(g->graph, g->order, cycles, d, false, g->counts);
         for (size_t part = 0; part < g->num_parts; ++part)
             g->chains[d * g->num_parts + part] = g->counts[part];
     }

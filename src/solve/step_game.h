@@ -64,11 +64,13 @@ void pl_step_game_prove(pl_step_game *game, uint64_t step, const uint64_t *cycle
 /* A sum of a split is at least so much of what the rounded one says. */
 #define PL_STEP_CERTAIN (1 - 1e-9)
 
-/* Returns the cycles of a stage's passes, each so many times. */
+/* Returns the cycles of a stage's passes, each so many times: of its kinds, or of all parts. */
+static inline double pl_step_take(const double *times, const pl_step_arc *arc) {
+    return times[0] * arc->cycles[0] + times[1] * arc->cycles[1] + times[2] * arc->cycles[2];
+}
 static inline double pl_step_game_take(const pl_step_game *g, const double *passes,
                                        const pl_step_arc *arc) {
-    const double *of = &passes[arc->from / (g->num_units + 1) * PL_NUM_PASS_KINDS];
-    return of[0] * arc->cycles[0] + of[1] * arc->cycles[1] + of[2] * arc->cycles[2];
+    return pl_step_take(&passes[arc->from / (g->num_units + 1) * PL_NUM_PASS_KINDS], arc);
 }
 
 static inline void pl_step_game_work(const pl_step_game *g, uint64_t units) {

@@ -1,4 +1,4 @@
-/* The split of a pipeline whose step takes least: a beam, then moves of single cuts.
+/* The split of a pipeline whose step takes least: beams, then moves of cuts.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/step_search.h"
@@ -18,9 +18,9 @@
 #include "solve/step_game.h"
 
 /* Larger tables would take too much memory. WORK_OF... are units of work: of an interval, of a
- * choice of ways, and of variants for each unit. Of 300 random chains of at most 9 units a beam of
- * 24 proves 292, and of 16 280. More than 4 cuts moved together find nothing more with one stage on
- * a device; with several, moving any range of them, and several ranges at once, does. */
+ * choice of ways, and of variants for each unit. More than 4 cuts moved together find nothing more
+ * with one stage on a device; with several, moving any range of them, and several ranges at once,
+ * does. */
 enum {
     MAX_BOUNDS = 1 << 21,
     MAX_CHOICES = 1 << 23,
@@ -28,37 +28,25 @@ enum {
     WORK_OF_WAYS = 4,
     WORK_OF_VARIANTS = 256,
     MAX_BEAM = 1 << 20,
-    MOST_WIDTH = 24,
+    USUAL_WIDTH = 24,
+    MOST_WIDTH = 256, /* where it takes no longer */
+    WIDTH_OF_ARCS = 1 << 18,
+    MOST_ROUNDS = 3,
+    PARTS_OF_WORK_OF_BEAMS = 8, /* after which none begins */
     MOST_MOVED = 4,
     STEPS_OF_STAGES = 2000,
     MOST_SLOWER = 100,
     MOST_PATHS = 64,
-    MAX_ARCS = 1 << 19
+    MOST_GUIDES = 40,
+    MAX_ARCS = 1 << 21,
+    MAX_ARCS_OF_GAME = 1 << 19
 };
-
-/* The first stages of a split; or, in a table, lower bounds for the remaining ones. */
-typedef struct part {
-    /* the cycles before the first pass and after the last pass of the next stage */
-    uint64_t before;
-    uint64_t reach; /* the largest first bound of a stage; of remaining ones without `before` */
-    uint64_t sum;   /* of the second bound: forward and backward passes of the stages */
-    uint64_t most;  /* the rest of it, for the stage with most */
-    uint64_t after; /* what follows the step */
-} part;
-
-/* The most even stages from a unit on. */
-typedef struct even {
-    double square; /* the sum of the squares of their cycles; INFINITY if none is allowed */
-    size_t end;    /* of the first of them */
-} even;
 
 /* The first stages of a split. */
 typedef struct beginning {
-    part stages;
-    uint64_t load;                  /* all passes of its last stage */
-    uint64_t bound;                 /* UINT64_MAX: there is none */
-    size_t first;                   /* unit of its last stage */
-    const struct beginning *before; /* without that stage, or NULL */
+    uint64_t bound;  /* of the splits that begin so; UINT64_MAX: there is none */
+    uint64_t after;  /* what follows the step at least */
+    uint32_t before; /* its place in the beam without the last stage */
 } beginning;
 
 /* The choice of a stage of some units within the limits. */
@@ -73,17 +61,12 @@ typedef struct span {
     size_t end;
 } span;
 
-/* Places in the order of a stage's passes, told by those before them. */
-typedef enum place {
-    BEFORE_FORWARD, /* the first forward pass of the stage */
-    AFTER_FORWARD,  /* the last one */
-    BEFORE_BACKWARD,
-    AFTER_BACKWARD,
-    NUM_PLACES
-} place;
-
 /* Longer steps are no matter of a game. */
 #define MOST_CYCLES (UINT64_C(1) << 50)
+
+/* Sums of whole numbers up to this are exact; and as much as any bound may say. */
+#define MOST_EXACT (UINT64_C(1) << 53)
+#define MOST_SUM 1e18
 
 typedef struct step_search {
     const pl_step_question *q;
@@ -94,8 +77,7 @@ typedef struct step_search {
     size_t num_parts;
     double *paths[MOST_PATHS]; /* [num_parts] how many passes of each part a long path has */
     size_t num_paths;
-    uint32_t *path;   /* [num_parts] scratch */
-    uint32_t *counts; /* [num_stages][NUM_PLACES][PL_NUM_PASS_KINDS]: passes before a place */
+    uint32_t *path; /* [num_parts] scratch */
     pl_problem problem;
     pl_limits limits;
     size_t num_units;
@@ -103,19 +85,20 @@ typedef struct step_search {
     size_t num_ipus;
     size_t num_chunks;
     uint64_t num_micro;
-    bool has_tails;       /* passes may follow the last backward one of a stage */
-    uint64_t most_cycles; /* of a step that counts */
-    uint64_t num_turns;   /* of micro-batches of which one begins when the one before has ended */
     pl_ways_through ways; /* the stages with which others make a split */
-    part *rest; /* [num_stages + 1][units + 1]; `reach` is UINT64_MAX if none is allowed */
-    even *even; /* [num_stages + 1][units + 1] */
-    uint64_t open_cycles; /* no split that the beam has lost takes less */
-    size_t width;         /* of the beam */
-    /* [num_stages][units + 1][width]: of those that end before a unit, some of least bound */
+    pl_step_arc *arcs;    /* those of splits that are not slower than the best one */
+    size_t num_arcs;
+    size_t num_guides; /* paths, the first of those that are kept, that bound splits */
+    double *rest;      /* [num_stages + 1][units + 1][num_guides] the least of the next stages */
+    size_t width;      /* of the beam */
+    /* [num_stages + 1][units + 1][width]: of those that end before a unit, some of least bound */
     beginning *beam;
-    pl_limits usual; /* of stages that choose */
-    chosen *choices; /* [num_stages], of each a triangle; NULL: none choose */
-    size_t *like;    /* [num_stages] the first stage that chooses like this one */
+    double *sums;         /* [2][units + 1][width][num_guides] what those of two rows take */
+    uint64_t open_cycles; /* no split that the beam has lost takes less */
+    bool is_in_beam;      /* the longest paths of all its splits are kept */
+    pl_limits usual;      /* of stages that choose */
+    chosen *choices;      /* [num_stages], of each a triangle; NULL: none choose */
+    size_t *like;         /* [num_stages] the first stage that chooses like this one */
 
     size_t *place;  /* [num_stages] first units, where the search wanders */
     pl_split split; /* the current one */
@@ -126,9 +109,8 @@ typedef struct step_search {
     uint64_t best_bytes;   /* the same of the best split */
     uint64_t *peaks_bytes; /* [num_stages] scratch */
     uint64_t *work;
-    popliner_interval *together; /* [num_chunks] scratch */
-    bool is_over;
-    pl_arrays arrays; /* own the arrays above */
+    popliner_interval *together; /* [num_stages] scratch */
+    pl_arrays arrays;            /* own the arrays above */
 } step_search;
 
 /* ---- choices ---- */
@@ -177,78 +159,7 @@ static pl_load choose(step_search *s, size_t k, size_t first, size_t end) {
     return load;
 }
 
-/* ---- bounds ---- */
-
-/* Returns the counts of a stage's place. */
-static uint32_t *counts_at(const step_search *s, size_t k, place at) {
-    return &s->counts[(k * NUM_PLACES + at) * PL_NUM_PASS_KINDS];
-}
-
-/* Counts a pass, and those of its stage before and after it where they matter. */
-static void count_pass(step_search *s, const pl_pass *pass, uint32_t *done) {
-    const size_t size = PL_NUM_PASS_KINDS * sizeof *done;
-    const bool is_backward = pass->kind == PL_PASS_BACKWARD;
-    uint32_t *own = &done[pass->kind];
-    if (pass->kind == PL_PASS_WEIGHTS) {
-        ++*own;
-        return;
-    }
-    if (*own == 0)
-        memcpy(counts_at(s, pass->stage, is_backward ? BEFORE_BACKWARD : BEFORE_FORWARD), done,
-               size);
-    ++*own;
-    if (is_backward && pass->is_last)
-        ++done[PL_PASS_WEIGHTS];
-    if (*own == s->num_micro)
-        memcpy(counts_at(s, pass->stage, is_backward ? AFTER_BACKWARD : AFTER_FORWARD), done, size);
-}
-
-/* Counts the passes in the order of each device, and the turns of the first stage. */
-static popliner_status count_passes(step_search *s, popliner_error *error) {
-    const size_t size = s->num_stages * PL_NUM_PASS_KINDS;
-    uint32_t *done = pl_arrays_new(&s->arrays, size, sizeof *done);
-    s->counts = pl_arrays_new(&s->arrays, NUM_PLACES * size, sizeof *s->counts);
-    if (s->arrays.failed)
-        return pl_fail_memory(error, "the order of a step");
-    for (size_t d = 0; d < s->num_ipus; ++d) {
-        pl_order_walk walk = pl_order_begin(&s->order, d);
-        size_t waits_for = SIZE_MAX;
-        pl_pass pass;
-        while (pl_order_next(&walk, &pass)) {
-            count_pass(s, &pass, &done[pass.stage * PL_NUM_PASS_KINDS]);
-            if (pass.stage == 0 && pass.kind == PL_PASS_FORWARD && waits_for == SIZE_MAX) {
-                waits_for = pass.micro_batch;
-                ++s->num_turns;
-            } else if (pass.stage == 0 && pass.kind == PL_PASS_BACKWARD &&
-                       waits_for == pass.micro_batch) {
-                waits_for = SIZE_MAX;
-            }
-        }
-    }
-    return POPLINER_OK;
-}
-
-/* Returns the cycles between two places of stage k, without one pass of its own kind. */
-static uint64_t cycles_between(const step_search *s, size_t k, place from, place to,
-                               pl_step_parts own) {
-    const uint32_t *before = counts_at(s, k, from);
-    const uint32_t *after = counts_at(s, k, to);
-    const uint64_t of[PL_NUM_PASS_KINDS] = {[PL_PASS_FORWARD] = own.forward,
-                                            [PL_PASS_BACKWARD] = own.backward,
-                                            [PL_PASS_WEIGHTS] = own.weights};
-    uint64_t sum = 0;
-    for (size_t kind = 0; kind < PL_NUM_PASS_KINDS; ++kind)
-        sum = pl_add_or_never(sum, pl_multiply_or_never(after[kind] - before[kind], of[kind]));
-    return sum - pl_smaller(sum, from == BEFORE_FORWARD ? own.forward : own.backward);
-}
-
-/* Returns what the passes of stage k add to its second bound. */
-static uint64_t passes_left(const step_search *s, size_t k, pl_step_parts own) {
-    const uint64_t sum = cycles_between(s, k, BEFORE_BACKWARD, AFTER_BACKWARD, own);
-    return pl_order_ahead(&s->order, 0) == SIZE_MAX /* the last forward pass runs to the end */
-               ? pl_add_or_never(sum, cycles_between(s, k, BEFORE_FORWARD, AFTER_FORWARD, own))
-               : sum;
-}
+/* ---- stages ---- */
 
 /* Returns the passes of stage k with the units first ... end - 1. */
 static pl_step_parts passes_of(step_search *s, size_t k, size_t first, size_t end) {
@@ -265,87 +176,37 @@ static pl_step_parts passes_of(step_search *s, size_t k, size_t first, size_t en
     return pl_step_passes(&stage, link_cycles, s->q->options, s->q->pipeline, s->q->costs);
 }
 
-/* Returns stage k with the units first ... end - 1, as it is without the others. */
-static part weigh(step_search *s, size_t k, size_t first, size_t end) {
-    const pl_step_parts p = passes_of(s, k, first, end);
-    const popliner_interval interval = {first, end - 1,
-                                        pl_problem_place(&s->problem, s->num_stages, k)};
-    return (part){
-        .before = p.forward + (s->has_tails ? 0 : p.backward),
-        .reach = pl_multiply_or_never(s->num_micro, p.forward + p.backward + p.weights),
-        .sum = p.forward + p.backward,
-        .most = passes_left(s, k, p),
-        .after = s->q->after == NULL ? 0 : s->q->after(s->q->user, &interval, 1),
-    };
+/* Returns how long splits are that are not better than the best one, or do not count. */
+static uint64_t useless_cycles(const step_search *s) {
+    return pl_smaller(s->answer->cycles, pl_add_or_never(s->q->max_cycles, 1));
 }
 
-/* Returns a lower bound of a step with the first stages, and the best remaining ones. */
-static uint64_t bound_of(const step_search *s, const part *begun, const part *rest) {
-    if (rest->reach == UINT64_MAX)
-        return UINT64_MAX;
-    const uint64_t sum = pl_add_or_never(begun->sum, rest->sum);
-    uint64_t bound = pl_larger(begun->reach, pl_add_or_never(begun->before, rest->reach));
-    bound = pl_larger(bound, pl_add_or_never(sum, pl_larger(begun->most, rest->most)));
-    bound = pl_larger(bound, pl_multiply_or_never(s->num_turns, sum));
-    return pl_add_or_never(bound, pl_larger(begun->after, s->q->least_after));
-}
-
-static part *rest_of(const step_search *s, size_t k, size_t unit) {
-    return &s->rest[k * (s->num_units + 1) + unit];
-}
-
-static bool may_be(const step_search *s, size_t k, size_t first, size_t end) {
-    return pl_stage_ends_have(&s->ways.ends[k], first, end) &&
-           rest_of(s, k + 1, end)->reach < UINT64_MAX;
-}
-
-static void fill_row(step_search *s, size_t k, size_t first) {
-    part *row = rest_of(s, k, first);
-    even *level = &s->even[k * (s->num_units + 1) + first];
-    *row = (part){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0};
-    level->square = INFINITY;
-    for (size_t end = s->ways.ends[k].from[first]; end < s->ways.ends[k].to[first]; ++end) {
-        if (!may_be(s, k, first, end))
-            continue;
-        const part own = weigh(s, k, first, end);
-        const part *next = rest_of(s, k + 1, end);
-        if (own.reach > s->most_cycles)
-            continue;
-        row->reach =
-            pl_smaller(row->reach, pl_larger(own.reach, pl_add_or_never(own.before, next->reach)));
-        row->sum = pl_smaller(row->sum, pl_add_or_never(own.sum, next->sum));
-        row->most = pl_smaller(row->most, pl_larger(own.most, next->most));
-        const double cycles = (double)own.reach; /* of all micro-batches: a common factor */
-        const double square = cycles * cycles + s->even[(k + 1) * (s->num_units + 1) + end].square;
-        if (square < level->square)
-            *level = (even){square, end};
-        *s->work -= pl_smaller(*s->work, WORK_OF_STAGE);
-    }
-}
-
-/* Finds the stages of all splits, and the bounds of those from each unit on. */
-static popliner_status find_bounds(step_search *s, popliner_error *error) {
-    const size_t size = s->num_units + 1;
-    s->ways = (pl_ways_through){.problem = &s->problem, .limits = &s->limits};
-    s->rest = pl_arrays_new(&s->arrays, (s->num_stages + 1) * size, sizeof *s->rest);
-    s->even = pl_arrays_new(&s->arrays, (s->num_stages + 1) * size, sizeof *s->even);
-    if (s->arrays.failed)
-        return pl_fail_memory(error, "the bounds of a step");
-    popliner_status status = pl_ways_find(&s->ways, error);
-    for (size_t i = 0; i < (s->num_stages + 1) * size - 1; ++i)
-        s->rest[i].reach = UINT64_MAX;
-    for (size_t k = s->num_stages; status == POPLINER_OK && k-- > 0 && !s->is_over;) {
+/* Lists all stages that a split which is not slower than the best one may have; SIZE_MAX if they are
+ * too many. */
+static popliner_status find_arcs(step_search *s, popliner_error *error) {
+    const size_t row = s->num_units + 1;
+    for (size_t k = 0; k < s->num_stages; ++k)
         for (size_t first = 0; first < s->num_units; ++first)
-            fill_row(s, k, first);
-        s->is_over = *s->work == 0 || pl_stop_is_wanted(s->q->stop);
-    }
-    return status == POPLINER_OK ? pl_chooser_failure(&s->problem, error) : status;
-}
-
-/* Returns a lower bound of any step. */
-static uint64_t bound_of_all(const step_search *s) {
-    const part none = {0};
-    return bound_of(s, &none, rest_of(s, 0, 0));
+            for (size_t end = s->ways.ends[k].from[first]; end < s->ways.ends[k].to[first]; ++end) {
+                if (!pl_stage_ends_have(&s->ways.ends[k], first, end))
+                    continue;
+                const pl_step_parts p = passes_of(s, k, first, end);
+                const uint64_t own = p.forward + p.backward + p.weights;
+                *s->work -= pl_smaller(*s->work, WORK_OF_STAGE);
+                if (pl_multiply_or_never(s->num_micro, own) > useless_cycles(s))
+                    continue;
+                if (s->num_arcs >= MAX_ARCS || *s->work == 0 ||
+                    !pl_arrays_grow(&s->arrays, &s->arcs, s->num_arcs + 1, sizeof *s->arcs)) {
+                    s->num_arcs = SIZE_MAX;
+                    return s->arrays.failed ? pl_fail_memory(error, "the bounds of a step")
+                                            : POPLINER_OK;
+                }
+                s->arcs[s->num_arcs++] =
+                    (pl_step_arc){(uint32_t)(k * row + first),
+                                  (uint32_t)((k + 1) * row + end),
+                                  {(double)p.forward, (double)p.backward, (double)p.weights}};
+            }
+    return pl_chooser_failure(&s->problem, error);
 }
 
 /* ---- splits ---- */
@@ -434,16 +295,20 @@ static bool has_longer_path(step_search *s, uint64_t most) {
     return false;
 }
 
-/* Keeps the longest path of the last run, instead of the one that was not needed for longest. */
+/* Keeps s->path, instead of the path that was not needed for longest. */
 static void keep_path(step_search *s) {
     s->num_paths += s->num_paths < MOST_PATHS;
     double *path = s->paths[s->num_paths - 1];
     memmove(&s->paths[1], s->paths, (s->num_paths - 1) * sizeof *s->paths);
     s->paths[0] = path;
-    pl_step_count_path(&s->graph, s->path);
     for (size_t i = 0; i < s->num_parts; ++i)
         path[i] = s->path[i];
     *s->work -= pl_smaller(*s->work, s->graph.num_passes / 4);
+}
+
+static void keep_longest_path(step_search *s) {
+    pl_step_count_path(&s->graph, s->path);
+    keep_path(s);
 }
 
 /* Returns the cycles of the current split, and of what follows, whose stages choose the fewest; or
@@ -455,8 +320,8 @@ static uint64_t run_split(step_search *s, uint64_t most) {
         return UINT64_MAX;
     const uint64_t cycles = pl_step_run(&s->graph, s->cycles);
     *s->work -= pl_smaller(*s->work, s->graph.num_passes / 4);
-    if (cycles > most)
-        keep_path(s);
+    if (cycles > most || s->is_in_beam)
+        keep_longest_path(s);
     return cycles > most ? UINT64_MAX : pl_add_or_never(cycles, find_after(s));
 }
 
@@ -487,96 +352,182 @@ static popliner_status try_split(step_search *s, bool *is_kept, popliner_error *
 
 /* ---- the beam ---- */
 
-/* Returns the beginnings of k + 1 stages that end before a unit, of which there are s->width. */
-static beginning *beginnings_of(const step_search *s, size_t k, size_t end) {
-    return &s->beam[(k * (s->num_units + 1) + end) * s->width];
+/* Returns a lower bound of whole cycles: sums of paths are exact unless they are very large. */
+static uint64_t whole_of(double sum) {
+    if (sum < (double)MOST_EXACT)
+        return (uint64_t)sum;
+    return sum == INFINITY ? UINT64_MAX : (uint64_t)(fmin(sum, MOST_SUM) * PL_STEP_CERTAIN);
 }
 
-/* Returns a lower bound of the stages of a beginning on the device of the last one, k: all of their
- * passes, after the first ones of the stages before them. */
-static uint64_t load_of(const step_search *s, const beginning *last, size_t k) {
-    const size_t device = pl_order_device(&s->order, k);
-    uint64_t before = 0;
-    uint64_t load = 0;
-    for (const beginning *own = last; own != NULL; own = own->before, --k)
-        if (pl_order_device(&s->order, k) == device) {
-            before = own->before != NULL ? own->before->stages.before : 0;
-            load = pl_add_or_never(load, own->load);
-        }
-    return pl_add_or_never(before, load);
-}
-
-/* Returns the first stages with one more. */
-static beginning extend(step_search *s, const beginning *begun, size_t k, size_t first,
-                        size_t end) {
-    beginning last = {.first = first, .before = begun};
-    const part own = weigh(s, k, first, end);
-    const part none = {0};
-    const part before = begun != NULL ? begun->stages : none;
-    last.stages = (part){pl_add_or_never(before.before, own.before), before.reach,
-                         pl_add_or_never(before.sum, own.sum), pl_larger(before.most, own.most),
-                         pl_larger(before.after, own.after)};
-    last.load = own.reach;
-    last.stages.reach = pl_larger(before.reach, load_of(s, &last, k));
-    return last;
-}
-
-/* Keeps a beginning of k + 1 stages if it is one of the best that end there. */
-static void keep(step_search *s, const beginning *own, size_t k, size_t end) {
-    beginning *all = beginnings_of(s, k, end);
-    size_t worst = 0;
-    for (size_t i = 1; i < s->width; ++i)
-        if (all[i].bound > all[worst].bound)
-            worst = i;
-    s->open_cycles = pl_smaller(s->open_cycles, pl_larger(own->bound, all[worst].bound));
-    if (own->bound < all[worst].bound)
-        all[worst] = *own;
-}
-
-/* Continues a beginning of k stages (NULL: none) that ends before `first`. */
-static void extend_all(step_search *s, const beginning *begun, size_t k, size_t first) {
-    for (size_t end = s->ways.ends[k].from[first]; end < s->ways.ends[k].to[first]; ++end) {
-        if (!may_be(s, k, first, end))
-            continue;
-        beginning own = extend(s, begun, k, first, end);
-        own.bound = bound_of(s, &own.stages, rest_of(s, k + 1, end));
-        keep(s, &own, k, end);
-        *s->work -= pl_smaller(*s->work, WORK_OF_STAGE);
+/* Finds the least that the stages after each place take for each path. */
+static void find_rest(step_search *s) {
+    const size_t count = s->num_guides;
+    const size_t num_places = (s->num_stages + 1) * (s->num_units + 1);
+    for (size_t i = 0; i < num_places * count; ++i)
+        s->rest[i] = i < (num_places - 1) * count ? INFINITY : 0;
+    for (size_t i = s->num_arcs; i-- > 0;) {
+        const pl_step_arc *arc = &s->arcs[i];
+        const size_t part = arc->from / (s->num_units + 1) * PL_NUM_PASS_KINDS;
+        double *from = &s->rest[arc->from * count];
+        const double *to = &s->rest[arc->to * count];
+        for (size_t p = 0; p < count; ++p)
+            from[p] = fmin(from[p], pl_step_take(&s->paths[p][part], arc) + to[p]);
     }
+    *s->work -= pl_smaller(*s->work, s->num_arcs * count / 8);
+}
+
+/* Returns what a beginning takes for each path. */
+static double *sums_of(const step_search *s, size_t at) {
+    return &s->sums[at % (2 * (s->num_units + 1) * s->width) * s->num_guides];
+}
+
+/* Keeps a beginning if it is one of the best that end at a place; with these sums. */
+static void keep(step_search *s, const beginning *own, size_t place, const double *sums,
+                 const double *more) {
+    beginning *worst = &s->beam[place * s->width];
+    if (own->bound >= useless_cycles(s))
+        return;
+    for (beginning *other = worst + 1; other < &s->beam[(place + 1) * s->width]; ++other)
+        worst = other->bound > worst->bound ? other : worst;
+    s->open_cycles = pl_smaller(s->open_cycles, pl_larger(own->bound, worst->bound));
+    if (own->bound >= worst->bound)
+        return;
+    *worst = *own;
+    double *kept = sums_of(s, (size_t)(worst - s->beam));
+    for (size_t p = 0; p < s->num_guides; ++p)
+        kept[p] = sums[p] + more[p];
+}
+
+/* Returns what follows the passes of stage k, and of those before it on its device, in a beginning
+ * with that stage. */
+static uint64_t after_of(step_search *s, size_t at, size_t k, size_t end) {
+    const size_t row = s->num_units + 1;
+    popliner_interval *last = &s->together[s->num_stages];
+    popliner_interval *first = last;
+    if (s->q->after == NULL)
+        return 0;
+    for (size_t own = k;; --own) {
+        const size_t unit = at / s->width % row;
+        if (pl_order_device(&s->order, own) == pl_order_device(&s->order, k))
+            *--first = (popliner_interval){unit, end - 1,
+                                           pl_problem_place(&s->problem, s->num_stages, own)};
+        if (own == 0)
+            return s->q->after(s->q->user, first, (size_t)(last - first));
+        end = unit;
+        at = s->beam[at].before;
+    }
+}
+
+/* Continues all beginnings that end before a stage. */
+static void extend(step_search *s, const pl_step_arc *arc) {
+    const size_t row = s->num_units + 1;
+    const size_t k = arc->from / row;
+    const double *rest = &s->rest[arc->to * s->num_guides];
+    double more[MOST_GUIDES];
+    for (size_t p = 0; p < s->num_guides; ++p)
+        more[p] = pl_step_take(&s->paths[p][k * PL_NUM_PASS_KINDS], arc);
+    for (size_t at = arc->from * s->width; at < (arc->from + 1) * s->width; ++at) {
+        const double *sums = sums_of(s, at);
+        double most = 0;
+        if (s->beam[at].bound == UINT64_MAX)
+            continue;
+        for (size_t p = 0; p < s->num_guides; ++p) {
+            const double sum = sums[p] + more[p] + rest[p];
+            most = sum > most ? sum : most;
+        }
+        beginning next = {0, pl_larger(s->beam[at].after, after_of(s, at, k, arc->to % row)),
+                          (uint32_t)at};
+        next.bound = pl_add_or_never(whole_of(most), pl_larger(next.after, s->q->least_after));
+        keep(s, &next, arc->to, sums, more);
+        *s->work -= pl_smaller(*s->work, 1 + s->num_guides / 4);
+    }
+}
+
+/* Fills the beam; false if no work or time is left. */
+static bool fill_beam(step_search *s) {
+    const size_t size = (s->num_stages + 1) * (s->num_units + 1) * s->width;
+    s->open_cycles = UINT64_MAX;
+    for (size_t i = 1; i < size; ++i)
+        s->beam[i].bound = UINT64_MAX;
+    s->beam[0] = (beginning){0};
+    memset(sums_of(s, 0), 0, s->num_guides * sizeof *s->sums);
+    for (size_t i = 0; i < s->num_arcs; ++i) {
+        if (*s->work == 0 || (i % 1024 == 0 && pl_stop_is_wanted(s->q->stop)))
+            return false;
+        extend(s, &s->arcs[i]);
+    }
+    return true;
 }
 
 /* Fills the beam, and tries the splits of the least bounds. */
-static popliner_status search_beam(step_search *s, popliner_error *error) {
-    const size_t n = s->num_units;
+static popliner_status run_beam(step_search *s, popliner_error *error) {
+    const size_t row = s->num_units + 1;
+    const size_t ends = (s->num_stages * row + s->num_units) * s->width;
     popliner_status status = POPLINER_OK;
-    s->open_cycles = UINT64_MAX;
-    s->width = MAX_BEAM / (s->num_stages * (n + 1));
-    s->width = s->width < 1 ? 1 : s->width < MOST_WIDTH ? s->width : MOST_WIDTH;
-    s->beam = pl_arrays_new(&s->arrays, s->num_stages * (n + 1) * s->width, sizeof *s->beam);
-    if (s->arrays.failed)
-        return pl_fail_memory(error, "the beam of a step");
-    for (size_t i = 0; i < s->num_stages * (n + 1) * s->width; ++i)
-        s->beam[i].bound = UINT64_MAX;
-    extend_all(s, NULL, 0, 0);
-    for (size_t k = 1; k < s->num_stages; ++k) {
-        for (size_t i = 0; i < n * s->width; ++i)
-            if (beginnings_of(s, k - 1, 0)[i].bound < UINT64_MAX)
-                extend_all(s, &beginnings_of(s, k - 1, 0)[i], k, i / s->width);
-        s->is_over = s->is_over || *s->work == 0 || pl_stop_is_wanted(s->q->stop);
-        if (s->is_over)
-            return POPLINER_OK;
-    }
-    beginning *whole = beginnings_of(s, s->num_stages - 1, n);
-    for (size_t i = 0; status == POPLINER_OK && i < s->width; ++i) {
+    if (!fill_beam(s))
+        return POPLINER_OK;
+    s->is_in_beam = true;
+    for (size_t i = ends; status == POPLINER_OK && i < ends + s->width; ++i) {
         bool is_kept;
         size_t k = s->num_stages;
-        if (whole[i].bound >= s->answer->cycles)
+        if (s->beam[i].bound >= useless_cycles(s))
             continue;
-        for (const beginning *own = &whole[i]; own != NULL; own = own->before)
-            s->split.first_units[--k] = own->first;
+        for (size_t at = s->beam[i].before; k > 0; at = s->beam[at].before)
+            s->split.first_units[--k] = at / s->width % row;
         status = try_split(s, &is_kept, error);
     }
+    s->is_in_beam = false;
     s->answer->bound_cycles = pl_larger(s->answer->bound_cycles, s->open_cycles);
+    return status;
+}
+
+/* Keeps the longest path of the last split, and for each device paths through all its passes, and
+ * through the backward ones. */
+static void keep_chains(step_search *s) {
+    for (size_t i = 2 * s->num_ipus; i-- > 0;) {
+        pl_step_count_chain(&s->graph, &s->order, s->cycles, i % s->num_ipus, i >= s->num_ipus,
+                            s->path);
+        keep_path(s);
+    }
+    pl_step_run(&s->graph, s->cycles);
+    keep_longest_path(s);
+}
+
+/* Runs beams, each with bounds by the paths that the splits of the one before had. */
+static popliner_status search_beam(step_search *s, popliner_error *error) {
+    const size_t num_places = (s->num_stages + 1) * (s->num_units + 1);
+    pl_step_answer *a = s->answer;
+    const uint64_t begun = *s->work;
+    popliner_status status = POPLINER_OK;
+    s->width = pl_fewer(pl_more(WIDTH_OF_ARCS / (s->num_arcs + 1), USUAL_WIDTH), MOST_WIDTH);
+    s->width = pl_more(1, pl_fewer(MAX_BEAM / num_places, s->width));
+    keep_chains(s);
+    for (size_t round = 0; status == POPLINER_OK && round < MOST_ROUNDS; ++round) {
+        pl_arrays own = {0};
+        if (*s->work < begun - begun / PARTS_OF_WORK_OF_BEAMS)
+            break;
+        s->num_guides = pl_fewer(s->num_paths, MOST_GUIDES);
+        s->rest = pl_arrays_new(&own, num_places * s->num_guides, sizeof *s->rest);
+        s->beam = pl_arrays_new(&own, num_places * s->width, sizeof *s->beam);
+        s->sums =
+            pl_arrays_new(&own, 2 * (s->num_units + 1) * s->width * s->num_guides, sizeof *s->sums);
+        if (own.failed)
+            status = pl_fail_memory(error, "the bounds of a step");
+        if (status == POPLINER_OK) {
+            find_rest(s);
+            double most = 0;
+            for (size_t p = 0; p < s->num_guides; ++p)
+                most = fmax(most, s->rest[p]);
+            a->bound_cycles =
+                pl_larger(a->bound_cycles, pl_add_or_never(whole_of(most), s->q->least_after));
+        }
+        const bool goes_on = a->bound_cycles < useless_cycles(s);
+        if (status == POPLINER_OK && goes_on)
+            status = run_beam(s, error);
+        pl_arrays_free(&own);
+        if (!goes_on)
+            break;
+    }
     return status;
 }
 
@@ -586,7 +537,8 @@ static bool is_allowed(const step_search *s) {
     bool may = true;
     for (size_t k = 0; may && k < s->num_stages; ++k) {
         const size_t end = k + 1 < s->num_stages ? units[k + 1] : s->num_units;
-        may = units[k] < end && end <= s->num_units && may_be(s, k, units[k], end);
+        may = units[k] < end && end <= s->num_units &&
+              pl_stage_ends_have(&s->ways.ends[k], units[k], end);
     }
     return may;
 }
@@ -673,7 +625,7 @@ static popliner_status wander(step_search *s, popliner_error *error) {
         return POPLINER_OK;
     memcpy(s->place, s->best_split.first_units, size);
     for (uint64_t i = 0; status == POPLINER_OK && i < num_steps; i++) {
-        bool is_kept;
+        bool is_kept = false;
         if (*s->work <= begun - begun / 4 || s->answer->cycles <= s->answer->bound_cycles ||
             pl_stop_is_wanted(s->q->stop))
             break;
@@ -689,10 +641,13 @@ static popliner_status wander(step_search *s, popliner_error *error) {
         const uint64_t own = run_split(s, most);
         if (own > most)
             continue;
+        const uint64_t best = s->answer->cycles;
+        if (own <= best)
+            status = try_split(s, &is_kept, error);
+        if (own < best && !is_kept) /* it does not fit */
+            continue;
         memcpy(s->place, s->split.first_units, size);
         cycles = own;
-        if (own <= s->answer->cycles)
-            status = try_split(s, &is_kept, error);
     }
     return status == POPLINER_OK ? climb(s, error) : status;
 }
@@ -728,8 +683,7 @@ static popliner_status begin_with(step_search *s, const popliner_plan *plan,
     return try_split(s, &is_kept, error);
 }
 
-/* Tries even stages: as many layers each, with the units before and after all layers; and of the
- * most even cycles. */
+/* Tries even stages: as many layers each, with the units before and after all layers. */
 static popliner_status try_even(step_search *s, popliner_error *error) {
     const uint8_t *counts = s->q->options->counted_units;
     size_t num_layers = 0;
@@ -746,14 +700,7 @@ static popliner_status try_even(step_search *s, popliner_error *error) {
             s->split.first_units[k++] = unit;
         ++num_before;
     }
-    popliner_status status =
-        k == s->num_stages && is_allowed(s) ? try_split(s, &is_kept, error) : POPLINER_OK;
-    if (status != POPLINER_OK || s->q->is_even_only || s->even[0].square == INFINITY)
-        return status;
-    s->split.first_units[0] = 0;
-    for (k = 0; k + 1 < s->num_stages; ++k)
-        s->split.first_units[k + 1] = s->even[k * (s->num_units + 1) + s->split.first_units[k]].end;
-    return try_split(s, &is_kept, error);
+    return k == s->num_stages && is_allowed(s) ? try_split(s, &is_kept, error) : POPLINER_OK;
 }
 
 /* ---- the answer ---- */
@@ -791,32 +738,6 @@ static popliner_status make_plan(step_search *s, popliner_error *error) {
 
 /* ---- the game ---- */
 
-/* Gets all stages that a split which is not slower than the best one may have. */
-static popliner_status find_arcs(step_search *s, pl_step_game *g, popliner_error *error) {
-    const size_t row = s->num_units + 1;
-    for (size_t k = 0; k < s->num_stages; ++k)
-        for (size_t first = 0; first < s->num_units; ++first)
-            for (size_t end = s->ways.ends[k].from[first]; end < s->ways.ends[k].to[first]; ++end) {
-                if (!may_be(s, k, first, end))
-                    continue;
-                const pl_step_parts p = passes_of(s, k, first, end);
-                const uint64_t own = p.forward + p.backward + p.weights;
-                if (pl_multiply_or_never(s->num_micro, own) > s->answer->cycles)
-                    continue;
-                if (g->num_arcs >= MAX_ARCS ||
-                    !pl_arrays_grow(&s->arrays, &g->arcs, g->num_arcs + 1, sizeof *g->arcs)) {
-                    g->num_arcs = 0;
-                    return s->arrays.failed ? pl_fail_memory(error, "the bounds of a step")
-                                            : POPLINER_OK;
-                }
-                g->arcs[g->num_arcs++] =
-                    (pl_step_arc){(uint32_t)(k * row + first),
-                                  (uint32_t)((k + 1) * row + end),
-                                  {(double)p.forward, (double)p.backward, (double)p.weights}};
-            }
-    return POPLINER_OK;
-}
-
 /* Runs the passes of the best split. */
 static popliner_status run_best(step_search *s, popliner_error *error) {
     const popliner_status status = pl_split_copy(&s->split, &s->best_split, error);
@@ -831,17 +752,20 @@ static popliner_status begin_game(step_search *s, pl_step_game *g, popliner_erro
     *g = (pl_step_game){.graph = &s->graph,
                         .order = &s->order,
                         .num_units = s->num_units,
+                        .arcs = s->arcs,
+                        .num_arcs = s->num_arcs,
                         .work = s->work,
                         .stop = s->q->stop,
                         .arrays = &s->arrays};
-    if (s->q->filter != NULL || s->answer->cycles > MOST_CYCLES)
+    if (s->q->filter != NULL || s->answer->cycles > MOST_CYCLES || s->num_arcs > MAX_ARCS_OF_GAME ||
+        s->answer->bound_cycles >= useless_cycles(s))
+        g->num_arcs = 0;
+    if (g->num_arcs == 0)
         return POPLINER_OK;
     popliner_status status = run_best(s, error);
     if (status == POPLINER_OK)
-        status = find_arcs(s, g, error);
-    if (status == POPLINER_OK && g->num_arcs > 0)
         status = pl_step_game_begin(g, s->cycles, error);
-    if (status != POPLINER_OK || g->num_arcs == 0)
+    if (status != POPLINER_OK)
         return status;
     s->answer->bound_cycles = pl_larger(s->answer->bound_cycles, g->bound + s->q->least_after);
     if (g->cycles == UINT64_MAX)
@@ -873,17 +797,17 @@ static popliner_status run_step_search(step_search *s, popliner_error *error) {
     status = begin_with(s, s->q->start, error);
     if (status != POPLINER_OK || (s->num_stages + 1) * (s->num_units + 1) > MAX_BOUNDS)
         return status;
-    s->most_cycles = pl_smaller(a->cycles, s->q->max_cycles);
-    if (s->most_cycles < UINT64_MAX)
-        s->limits.max_cycles = pl_smaller(s->limits.max_cycles, s->most_cycles / s->num_micro);
-    status = find_bounds(s, error);
-    if (status != POPLINER_OK || s->is_over)
-        return status;
-    a->bound_cycles = pl_larger(a->bound_cycles, bound_of_all(s));
-    status = try_even(s, error);
+    const uint64_t most_cycles = pl_smaller(a->cycles, s->q->max_cycles);
+    if (most_cycles < UINT64_MAX)
+        s->limits.max_cycles = pl_smaller(s->limits.max_cycles, most_cycles / s->num_micro);
+    s->ways = (pl_ways_through){.problem = &s->problem, .limits = &s->limits};
+    status = pl_ways_find(&s->ways, error);
+    if (status == POPLINER_OK)
+        status = try_even(s, error);
     if (status != POPLINER_OK || s->q->is_even_only)
         return status;
-    if (a->bound_cycles < a->cycles && a->bound_cycles <= s->q->max_cycles)
+    status = find_arcs(s, error);
+    if (status == POPLINER_OK && s->num_arcs < SIZE_MAX)
         status = search_beam(s, error);
     pl_step_game game;
     if (status == POPLINER_OK)
@@ -929,8 +853,6 @@ static popliner_status begin_step_search(step_search *s, bool *can_choose, popli
         return pl_fail(error, POPLINER_ERROR_USAGE, "%s: the time of a step is unknown: %s",
                        PL_OPTION(s->q->options, objectives), obstacle);
     s->num_chunks = s->order.num_chunks;
-    s->has_tails = pl_copies_have_weights(&s->q->pipeline->copies) ||
-                   s->q->pipeline->schedule == POPLINER_SCHEDULE_INFERENCE;
     s->place = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->place);
     s->num_parts = s->num_stages * PL_NUM_PASS_KINDS;
     s->cycles = pl_arrays_new(&s->arrays, s->num_parts, sizeof *s->cycles);
@@ -938,8 +860,7 @@ static popliner_status begin_step_search(step_search *s, bool *can_choose, popli
     s->path = pl_arrays_new(&s->arrays, s->num_parts, sizeof *s->path);
     for (size_t i = 0; i < MOST_PATHS; ++i)
         s->paths[i] = pl_arrays_new(&s->arrays, s->num_parts, sizeof *s->paths[i]);
-    const popliner_status status = pl_step_graph_create(&s->graph, &s->order, &s->arrays, error);
-    return status == POPLINER_OK ? count_passes(s, error) : status;
+    return pl_step_graph_create(&s->graph, &s->order, &s->arrays, error);
 }
 
 popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,

@@ -41,20 +41,13 @@ typedef struct pl_step_answer {
  * limits, of which the backward ones are longer; if MEMORY is an objective, within the least memory
  * for the best split's step.
  *
- * A step has these lower bounds, for each stage s with forward and backward passes of f and b
- * cycles:
- *
- *   Σ (f + b) of stages before the first one of a device + all passes of the device
- *   Σ f + b of all other stages + the passes of s from its first to its last backward one; if all
- *       forward passes come first, also those from the first to the last of these
- *   turns · Σ (f + b)          micro-batches of which one begins when the one before has ended
- *
- * b is without the weights' gradients; if these are passes of their own, b does not count in the
- * first sum. A table has the least that the stages from each unit on add to each bound. Even stages
- * are tried first. A beam goes through the stages and keeps, for each end, some beginnings of the
- * least bound with that table; the last ones are simulated. Then cuts of the best one move by a
- * unit as long as that is faster, or as fast and better in the objectives. With several stages on a
- * device a game raises the bound (step_game), and a sweep (step_sweep), and the search wanders
+ * No step is shorter than a path through its passes, which takes some passes of each stage: first
+ * one through all passes of each device, one through its backward ones, and the longest one of a
+ * known split. A table has the least that the stages from each unit on add to each path. A beam goes
+ * through the stages and keeps, for each end, some beginnings of the least bound; the last ones are
+ * simulated, and their longest paths bound the next beam. Even stages are tried first. Then cuts of
+ * the best split move by a unit as long as that is faster, or as fast and better in the objectives;
+ * a game raises the bound (step_game), and a sweep (step_sweep), and the search wanders
  * first. It ends after *work units of work (about ten nanoseconds each), which it decreases, or
  * when it is stopped. Errors: USAGE (the step is unknown), those of pl_split_evaluate. */
 popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
