@@ -58,7 +58,7 @@ typedef struct sums {
 
 /* A search asks for few of many places in turn; they share these sums. Prime, so that neighbours do
  * not meet. */
-enum { NUM_SUMS = 61 };
+static const size_t num_sums = 61;
 
 struct pl_variant_search {
     const pl_choices *of;
@@ -66,7 +66,7 @@ struct pl_variant_search {
     pl_arrays arrays; /* own the others */
     uint64_t *cycles; /* [units + 1]: the fewest cycles of the units before one */
 
-    sums *sums; /* [NUM_SUMS] */
+    sums *sums; /* [num_sums] */
 
     /* The stage of the last bound, which may be longer in the next. */
     size_t place;
@@ -696,11 +696,11 @@ popliner_status pl_variant_search_create(const pl_choices *choices, size_t num_u
     f->options = pl_arrays_new(&f->arrays, v->count + num_units, sizeof *f->options);
     f->picked = pl_arrays_new(&f->arrays, num_units, sizeof *f->picked);
     f->totals = pl_arrays_new(&f->arrays, num_units, sizeof *f->totals);
-    f->sums = pl_arrays_new(&f->arrays, NUM_SUMS, sizeof *f->sums);
-    uint64_t *bytes = pl_arrays_new(&f->arrays, 2 * NUM_SUMS * (num_units + 1), sizeof *bytes);
+    f->sums = pl_arrays_new(&f->arrays, num_sums, sizeof *f->sums);
+    uint64_t *bytes = pl_arrays_new(&f->arrays, (num_units + 1) * num_sums * 2, sizeof *bytes);
     if (!pl_arrays_grow(&f->arrays, &f->moments, 1, sizeof *f->moments))
         return fail_memory(error);
-    for (size_t i = 0; i < NUM_SUMS; ++i, bytes += 2 * (num_units + 1))
+    for (size_t i = 0; i < num_sums; ++i, bytes += 2 * (num_units + 1))
         f->sums[i] = (sums){.fast_bytes = bytes, .least_bytes = bytes + num_units + 1};
     for (size_t unit = 0; unit < num_units; ++unit) {
         uint64_t fewest = UINT64_MAX;
@@ -730,7 +730,7 @@ uint64_t pl_variant_search_cycles(const pl_variant_search *f, const popliner_int
 /* Returns the sums of a place. */
 static const sums *find_sums(pl_variant_search *f, size_t place) {
     const pl_variants *v = f->of->variants;
-    sums *x = &f->sums[place % NUM_SUMS];
+    sums *x = &f->sums[place % num_sums];
     if (x->place == place)
         return x;
     x->place = place;
