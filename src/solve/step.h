@@ -49,8 +49,8 @@ uint64_t pl_step_run(const pl_step_graph *graph, const uint64_t *cycles);
 /* Counts the passes of each stage and kind on the longest path of the last run. O(passes). */
 void pl_step_count_path(const pl_step_graph *graph, uint32_t *counts);
 
-/* Counts the same on a path through all passes of the device with this number, or all its backward ones, the longest
- * of these if passes take such cycles. O(passes). */
+/* Counts the same on a path through all passes of the device with this number, or all its backward
+ * ones, the longest of these if passes take such cycles. O(passes). */
 void pl_step_count_chain(const pl_step_graph *graph, const pl_order *order, const uint64_t *cycles,
                          size_t number, bool is_backward, uint32_t *counts);
 

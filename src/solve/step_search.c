@@ -181,8 +181,8 @@ static uint64_t useless_cycles(const step_search *s) {
     return pl_smaller(s->answer->cycles, pl_add_or_never(s->q->max_cycles, 1));
 }
 
-/* Lists all stages that a split which is not slower than the best one may have; SIZE_MAX if they are
- * too many. */
+/* Lists all stages that a split which is not slower than the best one may have; SIZE_MAX if there
+ * are too many. */
 static popliner_status find_arcs(step_search *s, popliner_error *error) {
     const size_t row = s->num_units + 1;
     for (size_t k = 0; k < s->num_stages; ++k)
