@@ -83,7 +83,7 @@ function checkRandomRows() {
         const categories = rows.map(() => random(3));
         const shift = random(3);
         const data = { chain: { labels: ['a'] }, num_tiles: numTiles, places: { block: 32,
-            shift, named: { is_whole: true, variable: pack(rows.map((_, i) => i)),
+            named: { is_whole: true, shift, variable: pack(rows.map((_, i) => i)),
                 category: pack(categories), tiles: packRows(rows, 32) } } };
         const places = Places.read(data, Model);
         for (let i = 0; i < 4; i++) {

@@ -73,7 +73,7 @@ def read_rows(places, name, things, num_tiles):
             number = int.from_bytes(data[at:at + length], "little")
             at += length
             for i in range(count):
-                value = (least + (number >> i * width) % 2 ** width) << places["shift"]
+                value = (least + (number >> i * width) % 2 ** width) << table["shift"]
                 if value:
                     result[key][start + i] = value
             assert number >> count * width == 0

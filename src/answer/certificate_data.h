@@ -141,7 +141,8 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
                                       popliner_plan *plan, popliner_costs *costs,
                                       popliner_certificate **certificate, popliner_error *error);
 
-/* Reads the caller's words for costs without a profile; names remain the caller's. Errors: USAGE. */
+/* Reads the caller's words for costs without a profile; names remain the caller's.
+ * Errors: USAGE. */
 popliner_status pl_certificate_take_input(const popliner_certificate_input *callers,
                                           pl_certificate_input *input, popliner_error *error);
 

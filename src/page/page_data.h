@@ -97,7 +97,7 @@ void pl_page_add(pl_text *page, const popliner_certificate *certificate, const p
  * whether these are all. The bytes on tiles are row after row, in blocks of "block" tiles: the
  * width of a number in bits, the least number (LEB128), and, unless the width is 0, by how much
  * each number is above it, in so many bits, from the lowest bit of the first byte on. All numbers
- * stand for so many times 2^"shift" bytes.
+ * stand for so many times 2^"shift" bytes, which each has.
  *
  * Errors: MEMORY; USAGE where the variables are not loaded. O(variables + rows * tiles +
  * tiles * log(tiles)). */

@@ -13,7 +13,8 @@
 #include "profile/profile_data.h"
 
 enum {
-    MAX_NAMED_BYTES = 1500000, /* of the rows of variables, before they are text */
+    MAX_NAMED = 12000,         /* variables with rows of their own */
+    MAX_NAMED_BYTES = 1500000, /* of these rows, before they are text */
     MAX_LIVES = 60000,
     NUM_FULLEST = 11, /* tiles, besides the median one and those of the caller */
     MAX_BOXES = 20000,
@@ -27,7 +28,7 @@ typedef struct writer {
     const popliner_profile *profile;
     pl_arrays arrays;       /* own the arrays */
     pl_pieces pieces;       /* of variables */
-    unsigned shift;         /* that no size has bits below */
+    unsigned shift;         /* of the rows of a table: no size in it has bits below */
     uint32_t *class_number; /* [classes]: of each in the columns, from 1; 0: not there */
     size_t num_classes;
     size_t num_ranges;
@@ -86,12 +87,19 @@ static void add_row(const writer *w, rows *own, size_t thing, size_t category,
                         pl_fewer(PL_PACKED_BLOCK, num_tiles - tile), w->shift);
 }
 
+/* Sets the shift by all bits that sizes of a table have. */
+static void set_shift(writer *w, uint32_t bits) {
+    for (w->shift = 0; bits != 0 && (bits >> w->shift & 1) == 0; w->shift++)
+        continue;
+}
+
 static void put_rows(const writer *w, const char *name, const char *thing, bool is_whole,
                      rows *own) {
     const column columns[] = {
         {thing, &own->things}, {"category", &own->categories}, {"tiles", &own->tiles}};
     pl_put_open(w->json, name, '{');
     pl_put_flag(w->json, "is_whole", is_whole);
+    pl_put_number(w->json, "shift", w->shift);
     put_columns(w->json, columns, sizeof columns / sizeof *columns);
 }
 
@@ -123,11 +131,16 @@ static void put_named(writer *w) {
     const popliner_profile *p = w->profile;
     const keyed *order = by_size(&w->arrays, p->unlowered_size_bytes, p->num_unlowered);
     uint64_t *bytes = pl_arrays_new(&w->arrays, p->target.num_tiles, sizeof *bytes);
+    const size_t most = w->arrays.failed ? 0 : pl_fewer(p->num_unlowered, MAX_NAMED);
     size_t count = 0;
+    uint32_t bits = 0;
     rows own = {.tiles = {.last = 0}};
-    for (;
-         !w->arrays.failed && count < p->num_unlowered && own.tiles.bytes.length <= MAX_NAMED_BYTES;
-         count++)
+    for (size_t k = 0; k < most; k++)
+        for (size_t i = w->pieces.start[order[k].index]; i < w->pieces.start[order[k].index + 1];
+             i++)
+            bits |= p->variable_size_bytes[w->pieces.piece[i]];
+    set_shift(w, bits);
+    for (; count < most && own.tiles.bytes.length <= MAX_NAMED_BYTES; count++)
         add_variable(w, order[count].index, bytes, &own);
     put_rows(w, "named", "variable", count == p->num_unlowered, &own);
 }
@@ -140,7 +153,11 @@ static void put_layers(writer *w, const pl_pass_usage *usage) {
     const size_t num_rows = usage->num_units * num_categories;
     uint64_t *sums = pl_arrays_new(&w->arrays, num_sums, sizeof *sums);
     uint64_t **bytes = pl_arrays_new(&w->arrays, num_rows, sizeof *bytes); /* NULL: none */
+    uint32_t bits = 0;
     rows own = {.tiles = {.last = 0}};
+    for (size_t i = 0; i < p->num_variables; i++)
+        bits |= pl_unit_usage_of(&usage->usage, i) != 0 ? p->variable_size_bytes[i] : 0;
+    set_shift(w, bits);
     for (size_t tile = 0; !w->arrays.failed && tile < p->target.num_tiles; tile++) {
         memset(sums, 0, num_sums * sizeof *sums);
         for (size_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++)
@@ -310,7 +327,6 @@ popliner_status pl_page_put_places(pl_json *json, const popliner_profile *profil
                                    size_t num_stages, popliner_error *error) {
     writer w = {.json = json, .profile = profile};
     const column columns[] = {{"ranges", &w.ranges}, {"first", &w.firsts}, {"end", &w.ends}};
-    uint32_t bits = 1u << 31;
     PL_TRY(pl_profile_require_variables(profile, error));
     pl_pieces_find(&w.pieces, &w.arrays, profile);
     w.class_number = pl_arrays_new(&w.arrays, profile->num_classes, sizeof *w.class_number);
@@ -318,14 +334,9 @@ popliner_status pl_page_put_places(pl_json *json, const popliner_profile *profil
         pl_arrays_free(&w.arrays);
         return pl_fail_memory(error, "the variables of the page");
     }
-    for (size_t i = 0; i < profile->num_variables; i++)
-        bits |= profile->variable_size_bytes[i];
-    while ((bits >> w.shift & 1) == 0)
-        w.shift++;
     pl_packed_number(&w.ranges, 0);
     pl_put_open(json, "places", '{');
     pl_put_number(json, "block", PL_PACKED_BLOCK);
-    pl_put_number(json, "shift", w.shift);
     put_named(&w);
     put_layers(&w, usage);
     put_lives(&w);

@@ -53,7 +53,7 @@ const Places = (() => {
                 const things = unpack(name === 'named' ? own.variable : own.unit);
                 tables[name] = { things, categories: unpack(own.category),
                     numRows: things.length, isWhole: own.is_whole, bytes: bytesOf(own.tiles),
-                    block: data.places.block, scale: 2 ** data.places.shift, numTiles };
+                    block: data.places.block, scale: 2 ** own.shift, numTiles };
             }
             return tables[name];
         }

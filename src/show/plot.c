@@ -23,8 +23,8 @@ typedef enum ink {
     INK_LIMIT, /* a line that it should not reach */
 } ink;
 
-/* The colours of a sign by their numbers for terminals: 0 for its background is none, and for itself
- * no colour at all. */
+/* The colours of a sign by their numbers for terminals: 0 for its background is none, and for
+ * itself no colour at all. */
 typedef struct colours {
     int own;
     int background;
