@@ -3,9 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/analysis_data.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "answer/certificate_data.h"
@@ -20,7 +18,6 @@
 #include "model/operations.h"
 #include "profile/debug_info.h"
 #include "profile/profile_data.h"
-#include "profile/profile_readers.h"
 #include "profile/read.h"
 #include "solve/options.h"
 

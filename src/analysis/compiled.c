@@ -10,7 +10,6 @@
 #include "base/numbers.h"
 #include "memory/chain_data.h"
 #include "memory/stage.h"
-#include "pipeline/pipeline.h"
 #include "popliner/changes.h"
 #include "profile/profile_data.h"
 

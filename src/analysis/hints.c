@@ -11,13 +11,9 @@
 #include "base/failure.h"
 #include "base/structs.h"
 #include "base/text.h"
-#include "memory/chain_data.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
-#include "solve/constraint.h"
-#include "solve/objective.h"
 #include "solve/options.h"
-#include "solve/plan.h"
 
 /* More units than this take too long to be solved once for each hint. */
 enum { MOST_HINTS = 16, MOST_UNITS = 2000, MOST_SECONDS = 10 };

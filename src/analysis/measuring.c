@@ -11,8 +11,6 @@
 #include "base/growth.h"
 #include "memory/chain_data.h"
 #include "memory/stage.h"
-#include "pipeline/pipeline.h"
-#include "profile/profile_data.h"
 
 /* Loads the chain that was stored. */
 static popliner_status load_chain(popliner_analysis *a, popliner_memory_model model,

@@ -4,7 +4,6 @@
 #include "popliner/page.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/analysis_data.h"
 #include "answer/certificate_data.h"
@@ -13,7 +12,6 @@
 #include "base/new_file.h"
 #include "base/packed.h"
 #include "base/text.h"
-#include "costs/triangle.h"
 #include "memory/chain_data.h"
 #include "memory/parts.h"
 #include "memory/passes.h"

@@ -5,7 +5,6 @@
 #include "analysis/hints.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "answer/certificate_data.h"
 #include "base/bounds.h"

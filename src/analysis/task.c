@@ -13,7 +13,6 @@
 #include "costs/triangle.h"
 #include "costs/variants.h"
 #include "memory/chain_data.h"
-#include "memory/parameters.h"
 #include "memory/stage.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"

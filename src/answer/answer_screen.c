@@ -14,8 +14,6 @@
 #include "model/operations.h"
 #include "popliner/screen.h"
 #include "solve/constraint.h"
-#include "solve/objective.h"
-#include "solve/plan.h"
 
 enum { MOST_ROWS = 40, MOST_LAYERS = PL_MOST_STAGE_LAYERS };
 

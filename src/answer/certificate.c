@@ -16,11 +16,9 @@
 #include "costs/costs.h"
 #include "costs/unit_graph.h"
 #include "memory/chain_data.h"
-#include "model/operations.h"
 #include "pipeline/pipeline.h"
 #include "solve/ipus.h"
 #include "solve/options.h"
-#include "solve/search.h"
 #include "solve/step_solve.h"
 
 /* ---- whether a stage fits ---- */

@@ -11,7 +11,6 @@
 #include "memory/parts.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
-#include "solve/ipus.h"
 #include "solve/objective.h"
 
 /* ---- what reports share ---- */

@@ -5,18 +5,13 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/sheet.h"
 #include "base/structs.h"
 #include "base/text.h"
-#include "memory/chain_data.h"
-#include "model/operations.h"
-#include "solve/constraint.h"
 #include "solve/objective.h"
-#include "solve/plan.h"
 
 /* True if the objective BALANCE comes after CYCLES. */
 static bool spread_is_of_cycles(const popliner_plan *plan) {

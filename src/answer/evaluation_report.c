@@ -8,7 +8,6 @@
 #include "base/sheet.h"
 #include "base/structs.h"
 #include "base/text.h"
-#include "memory/chain_data.h"
 #include "popliner/report.h"
 
 static const pl_certificate *evaluation_of(const popliner_together *t, size_t report) {

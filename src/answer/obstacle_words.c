@@ -7,11 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "solve/constraint.h"
 #include "solve/objective.h"
-#include "solve/options.h"
-#include "solve/plan.h"
 
 bool pl_remedy_has_number(const popliner_remedy *remedy) {
     return remedy->kind == POPLINER_REMEDY_CONSTRAINT &&

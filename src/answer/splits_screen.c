@@ -13,7 +13,6 @@
 #include "base/text.h"
 #include "popliner/screen.h"
 #include "solve/objective.h"
-#include "solve/plan.h"
 
 enum { MOST_ROWS = 40, MOST_CUTS = 24, NARROW = 80 };
 

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/numbers.h"
 #include "base/text.h"
 
 enum { MAX_DIGITS = 32 };

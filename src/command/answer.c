@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "command/option_table.h"
-#include "command/progress.h"
 
 popliner_verdict answer_worst_verdict(const popliner_certificate *certificate) {
     const size_t num_stages = certificate->plan->num_stages;

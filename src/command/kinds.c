@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/session.h"
 #include "popliner/solver.h"
 #include "popliner/utilities.h"
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/option_table.h"
-#include "popliner/costs.h"
-#include "popliner/utilities.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define AT(member) offsetof(options, member)

@@ -2,7 +2,6 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/option_table.h"
-#include "popliner/utilities.h"
 
 #include <stdlib.h>
 #include <string.h>

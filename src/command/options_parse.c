@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "popliner/utilities.h"
-
 /* ---- arguments ---- */
 
 const option *option_find(const char *name, size_t length) {

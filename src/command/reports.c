@@ -6,9 +6,7 @@
 #include <string.h>
 
 #include "command/commands.h"
-#include "command/progress.h"
 #include "command/run_files.h"
-#include "popliner/utilities.h"
 
 /* Reports with one split. Zero-initialise; free with close_reports, also after an error. */
 typedef struct reports {

@@ -2,11 +2,9 @@
 #include "command/session.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
-#include "popliner/utilities.h"
 
 /* ---- copies ---- */
 

@@ -12,7 +12,6 @@
 
 #include "command/option_table.h"
 #include "command/progress.h"
-#include "command/run_files.h"
 
 /* ---- limits ---- */
 

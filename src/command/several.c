@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 
-#include "command/progress.h"
 #include "popliner/utilities.h"
 
 /* ---- what replicas cost ---- */

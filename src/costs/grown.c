@@ -2,7 +2,6 @@
 #include "costs/grown.h"
 
 #include "base/failure.h"
-#include "costs/triangle.h"
 
 #include <assert.h>
 #include <string.h>

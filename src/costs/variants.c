@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/failure.h"
-#include "base/numbers.h"
 #include "costs/costs.h"
 
 /* ---- Variants -------------------------------------------------------------------------------- */

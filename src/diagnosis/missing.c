@@ -8,10 +8,7 @@
 
 #include "base/growth.h"
 #include "base/numbers.h"
-#include "memory/code.h"
 #include "model/operations.h"
-#include "popliner/diagnosis.h"
-#include "popliner/error.h"
 #include "profile/profile_data.h"
 
 const char *pl_missing_reason_text(pl_missing_reason reason) {

@@ -4,7 +4,6 @@
 #include "diagnosis/diagnosis.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"

@@ -14,10 +14,7 @@
 #include "base/id_map.h"
 #include "base/structs.h"
 #include "base/text.h"
-#include "costs/costs.h"
 #include "emit/emit_data.h"
-#include "memory/chain_data.h"
-#include "pipeline/pipeline.h"
 
 /* The IPUs that a format allows for stages. */
 typedef enum ipu_rule {

@@ -9,7 +9,6 @@
 #include "base/growth.h"
 #include "base/json_writer.h"
 #include "base/numbers.h"
-#include "base/text.h"
 #include "base/trace_events.h"
 #include "emit/emit_data.h"
 #include "pipeline/order.h"

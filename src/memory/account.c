@@ -5,7 +5,6 @@
 
 #include "memory/chain_data.h"
 #include "memory/unit_usage.h"
-#include "model/operations.h"
 
 void pl_account_allocate(pl_account *account, pl_arrays *arrays, size_t num_tiles) {
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)

@@ -11,7 +11,6 @@
 #include "base/failure.h"
 #include "base/numbers.h"
 #include "base/threads.h"
-#include "costs/costs.h"
 #include "costs/triangle.h"
 #include "memory/chain_data.h"
 #include "pipeline/pipeline.h"

@@ -10,7 +10,6 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/numbers.h"
-#include "base/structs.h"
 #include "memory/curve.h"
 #include "profile/profile_data.h"
 

@@ -9,7 +9,6 @@
 #include "memory/chain_data.h"
 #include "memory/stage.h"
 #include "model/operations.h"
-#include "profile/profile_data.h"
 
 /* ---- All operations at once ------------------------------------------------------------------ */
 

@@ -7,10 +7,7 @@
 
 #include "base/failure.h"
 #include "base/numbers.h"
-#include "base/threads.h"
 #include "memory/chain_data.h"
-#include "memory/largest.h"
-#include "model/operations.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 

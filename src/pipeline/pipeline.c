@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "pipeline/pipeline.h"
 
-#include <math.h>
-
 #include "base/failure.h"
 #include "base/numbers.h"
 

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 void pl_database_fail(pl_database *database, const char *action) {
     pl_outcome *outcome = &database->outcome;

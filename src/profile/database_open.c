@@ -5,7 +5,6 @@
 
 #include "profile/database.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

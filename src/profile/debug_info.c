@@ -5,9 +5,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "profile/profile_data.h"
 
 void pl_debug_info_free(pl_debug_info *info) {
     if (info == NULL)

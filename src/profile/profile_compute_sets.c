@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "profile/profile_readers.h"
 

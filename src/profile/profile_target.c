@@ -4,7 +4,6 @@
 #include "profile/profile_readers.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/numbers.h"

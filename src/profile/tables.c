@@ -2,10 +2,6 @@
 #include "profile/tables.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "profile/profile_readers.h"
 
 /* The costs of absence: results that depend on the table or column. */
 #define REQUIRED pl_required

@@ -5,7 +5,6 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/numbers.h"
 #include "pipeline/pipeline.h"
 #include "solve/ipus.h"
 #include "solve/options.h"

@@ -10,7 +10,6 @@
 #include <limits.h>
 #include <math.h>
 #include <setjmp.h>
-#include <stdio.h>
 #include <string.h>
 
 /* One call of pl_glpk_solve or pl_glpk_write. It is outside the function that setjmp returns to, so

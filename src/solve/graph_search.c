@@ -1,7 +1,6 @@
 /* The best contiguous partition of a file's graph, and the chain that has it.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/failure.h"

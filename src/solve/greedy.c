@@ -7,7 +7,6 @@
 #include "base/growth.h"
 #include "costs/costs.h"
 #include "solve/options.h"
-#include "solve/search.h"
 
 #include <inttypes.h>
 

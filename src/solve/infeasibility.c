@@ -6,7 +6,6 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/numbers.h"
-#include "costs/costs.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

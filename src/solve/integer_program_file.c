@@ -13,7 +13,6 @@
 #include "base/growth.h"
 #include "base/new_file.h"
 #include "base/numbers.h"
-#include "costs/costs.h"
 #include "solve/integer_program.h"
 
 /* ---- the file ---- */

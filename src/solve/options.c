@@ -7,7 +7,6 @@
 #include "costs/costs.h"
 #include "pipeline/pipeline.h"
 #include "solve/glpk_session.h"
-#include "solve/ipus.h"
 #include "solve/objective.h"
 #include "solve/tokens.h"
 

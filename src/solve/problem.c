@@ -11,7 +11,6 @@
 #include "solve/options.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { ANY_IPU = -1 };
 

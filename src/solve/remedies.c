@@ -16,7 +16,6 @@
 #include "solve/options.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* The number of IPUs and of constraints that are tried. */
 enum { MAX_IPUS = 16, MAX_CONSTRAINTS = 64 };

@@ -3,7 +3,6 @@
 
 #include "base/failure.h"
 #include "base/numbers.h"
-#include "costs/costs.h"
 #include "solve/choosing.h"
 #include "solve/integer_program.h"
 #include "solve/shared/shared.h"
@@ -12,7 +11,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* The most work of a request where stages share IPUs (see pl_shared.work): some seconds of a core.
  * With a time limit it may do as much more as that is longer than SECONDS_OF_WORK, and ends by the

@@ -10,7 +10,6 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/numbers.h"
-#include "pipeline/pipeline.h"
 #include "solve/choosing.h"
 #include "solve/ipus.h"
 #include "solve/places.h"

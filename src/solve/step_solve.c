@@ -6,7 +6,6 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/numbers.h"
-#include "solve/ipus.h"
 #include "solve/options.h"
 #include "solve/plan.h"
 #include "solve/step_search.h"

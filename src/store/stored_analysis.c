@@ -13,7 +13,6 @@
 #include "memory/chain_data.h"
 #include "memory/stage_details.h"
 #include "model/operations.h"
-#include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 
 /* ---- Parts of the file ---- */

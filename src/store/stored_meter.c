@@ -11,7 +11,6 @@
 #include <stdlib.h>
 
 #include "base/packed.h"
-#include "base/threads.h"
 #include "memory/chain_data.h"
 #include "memory/largest.h"
 #include "memory/stage.h"

@@ -8,7 +8,6 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "memory/chain_data.h"
 #include "popliner/profile.h"
 #include "profile/category.h"
 

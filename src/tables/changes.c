@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/failure.h"
 #include "base/growth.h"
 #include "base/keys.h"
 #include "base/numbers.h"

@@ -5,13 +5,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/json_writer.h"
-#include "base/sheet.h"
-#include "base/text.h"
 #include "memory/chain_data.h"
 #include "memory/parts.h"
 #include "memory/stage.h"

@@ -10,7 +10,6 @@
 #include "diagnosis/diagnosis.h"
 #include "memory/chain_data.h"
 #include "memory/code.h"
-#include "model/operations.h"
 #include "popliner/profile.h"
 #include "profile/profile_data.h"
 #include "tables/sections.h"

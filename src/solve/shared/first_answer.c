@@ -15,7 +15,6 @@
 #include "base/growth.h"
 #include "base/numbers.h"
 #include "costs/costs.h"
-#include "costs/triangle.h"
 
 #include <math.h>
 #include <string.h>
