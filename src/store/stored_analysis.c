@@ -312,10 +312,8 @@ static pl_stage_details *load_details(pl_stored_analysis *analysis, const char *
     details->key = *key;
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         details->largest[need].max_copies = (size_t)key->max_copies;
-    /* pipelines of any length were measured, unless nothing is stored */
     if (archive->outcome.status == POPLINER_OK &&
-        ((key->max_stages != 1 && key->max_stages != chain->num_units) ||
-         !pl_details_check(details, chain->num_units, analysis->profile)))
+        !pl_details_check(details, chain->num_units, analysis->profile))
         pl_archive_fail(archive, "its stages");
     if (archive->outcome.status == POPLINER_OK)
         return details;
@@ -336,13 +334,13 @@ popliner_status pl_stored_analysis_find_stages(pl_stored_analysis *analysis, con
         const char *bytes = pl_archive_find(archive, group, "key", &length);
         if (bytes == NULL)
             break;
-        pl_details_key key;
-        if (length != sizeof key) {
+        pl_details_key key = {0};
+        memcpy(&key, bytes, length < sizeof key ? length : sizeof key);
+        /* pipelines of any length were measured, unless nothing is stored */
+        if (length != sizeof key || key.is_training > 1 || key.has_accumulators > 1 ||
+            (key.max_stages != 1 && key.max_stages != chain->num_units))
             pl_archive_fail(archive, "its stages");
-            break;
-        }
-        memcpy(&key, bytes, sizeof key);
-        if (pl_details_serve(&key, pipeline))
+        else if (pl_details_serve(&key, pipeline))
             *stages = load_details(analysis, group, &key, chain);
     }
     return archive->outcome.status;
