@@ -23,7 +23,7 @@ static popliner_status read_altered(const char *directory, const char *sql, uint
     const pl_read_options options = {.bounds = &bounds};
     char *path = test_altered_copy(SAMPLE, directory, sql);
     *error = (popliner_error){0};
-    popliner_status status = pl_read_profile(path, &options, profile, error);
+    popliner_status status = pl_read_files(path, NULL, &options, profile, NULL, error);
     if (status != POPLINER_OK) {
         test_assert_sentence(error->message);
         assert_non_null(strstr(error->message, path));

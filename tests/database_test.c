@@ -305,13 +305,13 @@ static void hands_over_every_row(void **state) {
         make_database(*state, "CREATE TABLE t (a, b); INSERT INTO t VALUES (3, 'x'), (1, 2), "
                               "(NULL, 5), (2, NULL), (4, -1), (5, 6.5)");
     static const pl_table table = {.name = "t", .columns = {{.name = "a"}, {.name = "b"}}};
-    static const char query[] = "SELECT a, b FROM t ORDER BY a";
+    static const char order[] = "ORDER BY a";
     popliner_error error = {0};
     pl_database database;
     assert_int_equal(pl_database_open(&database, path, &error), POPLINER_OK);
     pl_rows rows = {.database = &database, .table = &table, .row = 10};
     seen s = {.refused_row = 0};
-    pl_rows_each(&rows, query, take_row, &s);
+    pl_rows_each(&rows, order, take_row, &s);
     assert_int_equal(database.outcome.status, POPLINER_OK);
     assert_string_equal(s.text, "11:77,5,1 12:1,2,1 13:2,,0,null 14:3,x,1 15:4,-1,2 16:5,6.5,3 ");
     assert_int_equal(rows.row, 16);
@@ -319,18 +319,18 @@ static void hands_over_every_row(void **state) {
     /* ends with the first error, and can be used again */
     s = (seen){.refused_row = 3};
     rows.row = 0;
-    pl_rows_each(&rows, query, take_row, &s);
+    pl_rows_each(&rows, order, take_row, &s);
     assert_int_equal(database.outcome.status, POPLINER_ERROR_INPUT);
     assert_non_null(strstr(error.message, "table t, row 3: column b is not wanted"));
     assert_int_equal(rows.row, 3);
     s = (seen){.refused_row = 0};
     database.outcome.status = POPLINER_OK;
-    pl_rows_each(&rows, "SELECT a, b FROM t WHERE a > 9", take_row, &s);
+    pl_rows_each(&rows, "WHERE a > 9", take_row, &s);
     assert_int_equal(database.outcome.status, POPLINER_OK);
     assert_string_equal(s.text, "");
-    pl_rows_each(&rows, "SELECT a, b FROM missing", take_row, &s);
+    pl_rows_each(&rows, "WHERE missing", take_row, &s);
     assert_int_equal(database.outcome.status, POPLINER_ERROR_INPUT);
-    assert_non_null(strstr(error.message, "no such table"));
+    assert_non_null(strstr(error.message, "no such column"));
     pl_database_close(&database);
     free(path);
 }
@@ -366,7 +366,7 @@ static void both_sources_of_rows_agree(void **state) {
     while (pl_rows_next(&rows))
         describe_row(stepped, &rows);
     rows = (pl_rows){.database = &database, .table = &table};
-    pl_rows_each(&rows, "SELECT a, b FROM t", describe_row, taken);
+    pl_rows_each(&rows, NULL, describe_row, taken);
     assert_int_equal(database.outcome.status, POPLINER_OK);
     assert_string_equal(taken, stepped);
     assert_non_null(strstr(stepped, "0,1,3,3,3,3,1,3,3;0,0,99,0,0,3,1,x,x;"));

@@ -206,7 +206,8 @@ static void errors(void **state) {
     pl_diagnosis diagnosis = {0};
     popliner_diagnosis *made;
     popliner_plan plan = {0};
-    assert_int_equal(pl_read_profile(missing, NULL, &profile, NULL), POPLINER_ERROR_INPUT);
+    assert_int_equal(pl_read_files(missing, NULL, NULL, &profile, NULL, NULL),
+                     POPLINER_ERROR_INPUT);
     assert_int_equal(pl_debug_info_read(NULL, missing, NULL, &info, NULL), POPLINER_ERROR_INPUT);
     assert_int_equal(pl_read_files(missing, missing, NULL, &profile, &info, NULL),
                      POPLINER_ERROR_INPUT);

@@ -62,7 +62,7 @@ static void make_model(golden_case *c, const char *directory, const char *option
     popliner_error error = {.message = ""};
     make_profile(path, "--layers %d %s", NUM_LAYERS, options);
     *c = (golden_case){.name = directory};
-    if (pl_read_profile(profile, NULL, &c->profile, &error) != POPLINER_OK ||
+    if (pl_read_files(profile, NULL, NULL, &c->profile, NULL, &error) != POPLINER_OK ||
         pl_debug_info_read(NULL, debug, NULL, &c->info, &error) != POPLINER_OK ||
         pl_operations_find(c->profile, c->info, &c->operations, &error) != POPLINER_OK)
         fail_msg("%s", error.message);

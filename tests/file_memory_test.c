@@ -233,7 +233,7 @@ static popliner_status load(void *user, char **result, popliner_error *error) {
     popliner_status status = load_stored(stored_path, &profile, &operations, error);
     if (status != POPLINER_OK)
         return status;
-    size_t count = pl_profile_fields(profile, fields);
+    size_t count = pl_profile_fields(profile, PL_FIELDS_ALL, NULL, fields);
     count += pl_operations_fields(operations, fields + count);
     for (size_t i = 0; i < count; i++)
         sum = hash(sum, pl_field_items(&fields[i]),

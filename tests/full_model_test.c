@@ -133,7 +133,7 @@ static golden_case load_altered(const char *directory, const char *name, const c
     }
     char *path = test_altered_copy(from, directory, sql);
     popliner_error error = {.message = ""};
-    if (pl_read_profile(path, NULL, &c.profile, &error) != POPLINER_OK ||
+    if (pl_read_files(path, NULL, NULL, &c.profile, NULL, &error) != POPLINER_OK ||
         (with_debug_info &&
          pl_debug_info_read(NULL, debug, NULL, &c.info, &error) != POPLINER_OK) ||
         pl_operations_find(c.profile, c.info, &c.operations, &error) != POPLINER_OK)

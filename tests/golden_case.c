@@ -24,7 +24,7 @@ const char golden_no_layers[] = "nothing(\\d+)";
 static void load(golden_case *c, const char *name, char *profile, char *debug) {
     popliner_error error = {.message = ""};
     *c = (golden_case){.name = name};
-    if (pl_read_profile(profile, NULL, &c->profile, &error) != POPLINER_OK ||
+    if (pl_read_files(profile, NULL, NULL, &c->profile, NULL, &error) != POPLINER_OK ||
         pl_debug_info_read(NULL, debug, NULL, &c->info, &error) != POPLINER_OK ||
         pl_operations_find(c->profile, c->info, &c->operations, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
@@ -231,7 +231,7 @@ golden_case made_whole_case(void) {
     pl_field fields[PL_MAX_FIELDS];
     golden_case c = made_case();
     c.operations->num_standings = c.profile->num_programs;
-    add_missing_arrays(fields, pl_profile_fields(c.profile, fields));
+    add_missing_arrays(fields, pl_profile_fields(c.profile, PL_FIELDS_ALL, NULL, fields));
     add_missing_arrays(fields, pl_operations_fields(c.operations, fields));
     return c;
 }

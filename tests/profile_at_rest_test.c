@@ -528,7 +528,7 @@ static void expect_one_state_or_refusal(const char *directory, const char *mode,
     pid_t writer = start_writer(path, comes_and_goes, 60);
     size_t num_read = 0;
     for (size_t i = 0; i < num_runs; i++) {
-        popliner_status status = pl_read_profile(path, &options, &profile, &error);
+        popliner_status status = pl_read_files(path, NULL, &options, &profile, NULL, &error);
         if (status == POPLINER_OK) {
             num_read++;
             assert_int_not_equal(common_size(profile), 0);
@@ -547,7 +547,7 @@ static void expect_one_state_or_refusal(const char *directory, const char *mode,
     sqlite3 *sqlite = open_to_write(path);
     test_run_sql(sqlite, "SELECT count(*) FROM vars_info");
     sqlite3_close(sqlite);
-    assert_int_equal(pl_read_profile(path, &options, &profile, &error), POPLINER_OK);
+    assert_int_equal(pl_read_files(path, NULL, &options, &profile, NULL, &error), POPLINER_OK);
     assert_int_not_equal(common_size(profile), 0);
     pl_profile_free(profile);
     free(path);
@@ -581,11 +581,12 @@ static void tells_of_a_profile_that_changes(void **state) {
     popliner_listener listener = POPLINER_LISTENER_INIT;
     pl_read_options options = {.num_threads = 2, .listener = &listener};
     set_time(path, 1000000000);
-    assert_int_equal(pl_read_profile(path, &options, &profile, &error), POPLINER_OK);
+    assert_int_equal(pl_read_files(path, NULL, &options, &profile, NULL, &error), POPLINER_OK);
     pl_profile_free(profile);
     listener.user = path;
     listener.progress = touch;
-    assert_int_equal(pl_read_profile(path, &options, &profile, &error), POPLINER_ERROR_INPUT);
+    assert_int_equal(pl_read_files(path, NULL, &options, &profile, NULL, &error),
+                     POPLINER_ERROR_INPUT);
     expect_message(&error, path, "changed while it was being read; read it again when");
     assert_null(profile);
     free(path);

@@ -81,7 +81,7 @@ static popliner_cycles_source cycles_source_of(const popliner_profile *profile) 
 static size_t check_estimates(const char *path) {
     popliner_profile *p;
     popliner_error error = {.message = ""};
-    if (pl_read_profile(path, NULL, &p, &error) != POPLINER_OK)
+    if (pl_read_files(path, NULL, NULL, &p, NULL, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     sqlite3 *sqlite = test_open_sql(path, SQLITE_OPEN_READONLY);
     sqlite3_stmt *select = test_query(sqlite, all_programs);
@@ -160,7 +160,7 @@ static popliner_profile *read_altered(void **state, const char *sql,
     popliner_profile *profile;
     popliner_error error = {.message = ""};
     const pl_read_options options = {.listener = listener};
-    if (pl_read_profile(path, &options, &profile, &error) != POPLINER_OK)
+    if (pl_read_files(path, NULL, &options, &profile, NULL, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     free(path);
     return profile;
@@ -276,7 +276,7 @@ static void refuses_damaged_estimates(void **state) {
         char *path = alter(state, damages[i][0]);
         popliner_profile *p;
         popliner_error error = {.message = ""};
-        assert_int_equal(pl_read_profile(path, NULL, &p, &error), POPLINER_ERROR_INPUT);
+        assert_int_equal(pl_read_files(path, NULL, NULL, &p, NULL, &error), POPLINER_ERROR_INPUT);
         test_assert_sentence(error.message);
         assert_non_null(strstr(error.message, damages[i][1]));
         free(path);

@@ -48,7 +48,7 @@ static popliner_profile *read_part(const char *path, size_t ipu) {
     const pl_read_options options = {.is_one_ipu = ipu != SIZE_MAX, .ipu = ipu};
     popliner_profile *profile = NULL;
     popliner_error error = {.message = ""};
-    if (pl_read_profile(path, &options, &profile, &error) != POPLINER_OK ||
+    if (pl_read_files(path, NULL, &options, &profile, NULL, &error) != POPLINER_OK ||
         pl_profile_check(profile, path, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     return profile;

@@ -55,7 +55,7 @@ static char *altered(const char *directory, const char *sql) {
 static void expect_refused(const char *path, const char *const words[3], const char *context) {
     popliner_error error = {0};
     popliner_profile *profile = (popliner_profile *)&error;
-    if (pl_read_profile(path, NULL, &profile, &error) != POPLINER_ERROR_INPUT)
+    if (pl_read_files(path, NULL, NULL, &profile, NULL, &error) != POPLINER_ERROR_INPUT)
         fail_msg("not refused as input (%s): %s", context, error.message);
     assert_null(profile);
     assert_int_equal(error.status, POPLINER_ERROR_INPUT);
@@ -73,7 +73,7 @@ static popliner_profile *expect_read(const char *path, const popliner_listener *
     popliner_error error = {0};
     popliner_profile *profile = NULL;
     const pl_read_options options = {.listener = listener};
-    if (pl_read_profile(path, &options, &profile, &error) != POPLINER_OK)
+    if (pl_read_files(path, NULL, &options, &profile, NULL, &error) != POPLINER_OK)
         fail_msg("cannot be read (%s): %s", context, error.message);
     assert_int_equal(pl_profile_check(profile, path, &error), POPLINER_OK);
     return profile;
@@ -312,7 +312,7 @@ static void names_a_file_of_lowered_variables(void **state) {
     popliner_error error = {0};
     popliner_profile *profile;
     char *beside = test_path(*state, "vars.capnp");
-    pl_read_profile(path, NULL, &profile, &error);
+    pl_read_files(path, NULL, NULL, &profile, NULL, &error);
     assert_null(strstr(error.message, "capnp"));
     test_write_bytes(beside, "x", 1);
     expect_refused(path,
@@ -1096,7 +1096,7 @@ static void survives_changed_bytes(void **state) {
         free(changed);
         popliner_error error = {0};
         popliner_profile *profile = NULL;
-        popliner_status status = pl_read_profile(path, NULL, &profile, &error);
+        popliner_status status = pl_read_files(path, NULL, NULL, &profile, NULL, &error);
         if (status == POPLINER_OK) {
             assert_int_equal(pl_profile_check(profile, path, &error), POPLINER_OK);
         } else {
@@ -1175,14 +1175,15 @@ static void refuses_what_memory_cannot_hold(void **state) {
     popliner_profile *profile = NULL;
     pl_bounds bounds = {.max_bytes = 1 << 17};
     pl_read_options options = {.bounds = &bounds};
-    assert_int_equal(pl_read_profile(path, &options, &profile, &error), POPLINER_ERROR_MEMORY);
+    assert_int_equal(pl_read_files(path, NULL, &options, &profile, NULL, &error),
+                     POPLINER_ERROR_MEMORY);
     assert_null(profile);
     test_assert_sentence(error.message);
     assert_non_null(
         strstr(error.message, "needs about 1 MiB of memory for 8573 lowered variables"));
     assert_non_null(strstr(error.message, "there are 0 MiB"));
     bounds = (pl_bounds){.max_bytes = 1 << 20};
-    assert_int_equal(pl_read_profile(path, &options, &profile, &error), POPLINER_OK);
+    assert_int_equal(pl_read_files(path, NULL, &options, &profile, NULL, &error), POPLINER_OK);
     pl_profile_free(profile);
     free(path);
 }

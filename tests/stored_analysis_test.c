@@ -21,8 +21,9 @@
 static size_t list_fields(const popliner_profile *profile, const pl_operations *operations,
                           pl_field *fields) {
     /* only read through */
-    size_t count = pl_profile_fields((popliner_profile *)profile, fields);
-    count -= pl_profile_variable_fields((popliner_profile *)profile, fields + count);
+    size_t count = pl_profile_fields((popliner_profile *)profile, PL_FIELDS_ALL, NULL, fields);
+    count -= pl_profile_fields((popliner_profile *)profile, PL_FIELDS_OF_VARIABLES, NULL,
+                               fields + count);
     return count + pl_operations_fields((pl_operations *)operations, fields + count);
 }
 
@@ -146,7 +147,7 @@ static void make_tiny(golden_case *c) {
     o->strings_length = 8;
     o->num_programs = o->num_standings = o->num_steps = 2;
     pl_field fields[2 * PL_MAX_FIELDS];
-    const size_t num_fields = pl_profile_fields(p, fields);
+    const size_t num_fields = pl_profile_fields(p, PL_FIELDS_ALL, NULL, fields);
     const size_t count = num_fields + pl_operations_fields(o, fields + num_fields);
     pl_fields_allocate(&p->arrays, fields, num_fields);
     pl_fields_allocate(&o->arrays, fields + num_fields, count - num_fields);

@@ -33,7 +33,7 @@ static subject begin(const char *path, const popliner_listener *listener) {
     subject s = {.info = POPLINER_PROFILE_INFO_INIT};
     popliner_error error = {.message = ""};
     const pl_read_options options = {.listener = listener};
-    if (pl_read_profile(path, &options, &s.profile, &error) != POPLINER_OK)
+    if (pl_read_files(path, NULL, &options, &s.profile, NULL, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     ASK(popliner_profile_get_info(s.profile, &s.info, &error));
     s.num_tiles = s.info.num_tiles;
@@ -771,7 +771,7 @@ static void expect_walk(const char *path, const char *table, const char *column)
     popliner_profile *profile = NULL;
     popliner_error error = {.message = ""};
     bool may_refuse = strstr(table, "program") != NULL && *column != '\0';
-    popliner_status status = pl_read_profile(path, NULL, &profile, &error);
+    popliner_status status = pl_read_files(path, NULL, NULL, &profile, NULL, &error);
     if (status == POPLINER_OK)
         whole_walk(profile);
     else if (!may_refuse)
@@ -843,7 +843,8 @@ static void refuses_children_that_are_no_programs(void **state) {
         char *path = altered(state, damages[i][0]);
         popliner_profile *profile;
         popliner_error error = {.message = ""};
-        assert_int_equal(pl_read_profile(path, NULL, &profile, &error), POPLINER_ERROR_INPUT);
+        assert_int_equal(pl_read_files(path, NULL, NULL, &profile, NULL, &error),
+                         POPLINER_ERROR_INPUT);
         test_assert_sentence(error.message);
         assert_non_null(strstr(error.message, damages[i][1]));
         free(path);

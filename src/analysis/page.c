@@ -337,7 +337,7 @@ static popliner_status put_step_times(task *t, popliner_error *error) {
     pl_packed repeats = {0};
     popliner_status status = pl_step_times_find(&times, p, true, error);
     for (size_t step = 0; status == POPLINER_OK && step < p->num_steps; step++)
-        pl_packed_number(&repeats, times.is_leaf[step] != 0 ? 0
+        pl_packed_number(&repeats, !times.has_inner[step] ? 0
                                    : p->num_timed_programs == 0
                                        ? 1
                                        : p->program_repeats[p->step_program[step]]);

@@ -204,7 +204,7 @@ static void write_checks(const pl_diagnosis *d, pl_layout *layout) {
     uint64_t num_places = 0;
     uint64_t num_breached = 0;
     for (size_t i = 0; i < PL_NUM_RELATIONS; i++) {
-        const pl_check_result check = pl_profile_check_of(d->profile, (popliner_relation)i);
+        const pl_check check = pl_profile_check_of(d->profile, i);
         num_relations += check.checked > 0;
         num_places += check.checked;
         num_breached += check.breached;

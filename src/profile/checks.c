@@ -112,13 +112,8 @@ bool pl_tally_add_column(pl_tally *t, pl_table_rows *rows, int column, uint64_t 
 
 /* ---- Reporting ---- */
 
-/* The words for the relations in messages, in the order of popliner_relation. */
-static const struct {
-    const char *name;
-    const char *places;
-    const char *unit;      /* of the largest difference */
-    const char *untrusted; /* results that a breach makes unreliable */
-} texts[] = {
+/* In the order of popliner_relation. */
+const pl_relation pl_relations[] = {
     {"always_live", "tiles", " bytes", "the always-live memory of stages"},
     {"not_always_live", "tiles", " bytes", "the peaks of stages and the bottleneck"},
     {"layout", "tiles", " bytes", "addresses of variables and gaps between them"},
@@ -138,7 +133,7 @@ static const struct {
     {"exchanges", "exchanges", " bytes", "which operation uses which variable"},
     {"compute_sets", "compute sets", " bytes", "which operation uses which variable"},
 };
-static_assert(sizeof texts / sizeof *texts == PL_NUM_RELATIONS, "one for each relation");
+static_assert(sizeof pl_relations / sizeof *pl_relations == PL_NUM_RELATIONS, "one for each");
 
 void pl_tally_keep(const pl_tally *t, popliner_profile *p, popliner_relation relation) {
     p->checks[relation] =
@@ -172,19 +167,6 @@ popliner_status pl_profile_check_contexts(popliner_profile *p, const pl_debug_in
     return p->arrays.failed ? pl_fail_memory(error, "the checks of the profile") : POPLINER_OK;
 }
 
-pl_check_result pl_profile_check_of(const popliner_profile *p, popliner_relation relation) {
-    const pl_check none = {0};
-    const pl_check *check = p->num_checks == 0 ? &none : &p->checks[relation];
-    return (pl_check_result){
-        .name = texts[relation].name,
-        .checked = (size_t)check->checked,
-        .breached = (size_t)check->breached,
-        .largest_bytes = check->largest_bytes,
-        .where = pl_profile_string(p, (pl_string)check->where),
-        .untrusted = texts[relation].untrusted,
-    };
-}
-
 size_t pl_profile_num_breaches(const popliner_profile *p) {
     size_t count = 0;
     for (size_t i = 0; i < p->num_checks; i++)
@@ -199,13 +181,13 @@ void pl_profile_tell_checks(const popliner_profile *p, const popliner_listener *
             pl_tell(listener, POPLINER_LEVEL_WARNING,
                     "The debug.cbor does not match %" PRIu64 " of %" PRIu64
                     " programs. Do not trust %s; use the one of this profile.",
-                    check->breached, check->checked, texts[i].untrusted);
+                    check->breached, check->checked, pl_relations[i].untrusted);
         else if (check->breached > 0)
             pl_tell(listener, POPLINER_LEVEL_WARNING,
                     "The profile is inconsistent: relation %s does not hold for %" PRIu64
                     " of %" PRIu64 " %s, by up to %" PRIu64 "%s (%s). Do not trust %s.",
-                    texts[i].name, check->breached, check->checked, texts[i].places,
-                    check->largest_bytes, texts[i].unit,
-                    pl_profile_string(p, (pl_string)check->where), texts[i].untrusted);
+                    pl_relations[i].name, check->breached, check->checked, pl_relations[i].places,
+                    check->largest_bytes, pl_relations[i].unit,
+                    pl_profile_string(p, (pl_string)check->where), pl_relations[i].untrusted);
     }
 }

@@ -98,7 +98,10 @@ bool pl_database_has_column(pl_database *database, const char *table, const char
     return code == SQLITE_OK;
 }
 
-bool pl_table_query(pl_database *database, const pl_table *table, const char *tail, pl_text *sql) {
+/* Adds the query of all columns of a table, NULL for missing optional ones, with this tail, or none
+ * (NULL). Returns whether the table exists. */
+static bool add_query(pl_database *database, const pl_table *table, const char *tail,
+                      pl_text *sql) {
     bool present[PL_MAX_COLUMNS] = {false};
     bool found = pl_database_has_table(database, table->name);
     for (size_t i = 0; found && i < pl_table_width(table); i++)
@@ -124,7 +127,7 @@ bool pl_table_query(pl_database *database, const pl_table *table, const char *ta
 pl_rows pl_rows_open(pl_database *database, const pl_table *table) {
     pl_rows rows = {.database = database, .table = table};
     pl_text sql = {0};
-    if (pl_table_query(database, table, table->tail, &sql) &&
+    if (add_query(database, table, table->tail, &sql) &&
         sqlite3_prepare_v2(database->sqlite, sql.data, -1, &rows.statement, NULL) != SQLITE_OK)
         pl_database_fail(database, "reading a table");
     free(sql.data);
@@ -179,7 +182,7 @@ static void end_rows(sqlite3_context *context) {
     sqlite3_result_null(context);
 }
 
-void pl_rows_each(pl_rows *rows, const char *query, pl_take_row take, void *user) {
+void pl_rows_each(pl_rows *rows, const char *tail, pl_take_row take, void *user) {
     const size_t num_columns = pl_table_width(rows->table);
     sqlite3 *sqlite = rows->database->sqlite;
     sqlite3_stmt *statement = NULL;
@@ -189,19 +192,20 @@ void pl_rows_each(pl_rows *rows, const char *query, pl_take_row take, void *user
     const int length = 2 * (int)num_columns - 1;
     _Static_assert(sizeof names / 2 == PL_MAX_COLUMNS, "one for each column");
     /* SQLite must not change the order of the inner query of an aggregate function */
-    pl_text_format(&sql, "WITH r(%.*s) AS (%s) SELECT popliner_take(%.*s) FROM r", length, names,
-                   query, length, names);
-    int code = SQLITE_NOMEM;
-    if (!sql.failed)
+    pl_text_format(&sql, "WITH r(%.*s) AS (", length, names);
+    const bool found = add_query(rows->database, rows->table, tail, &sql);
+    pl_text_format(&sql, ") SELECT popliner_take(%.*s) FROM r", length, names);
+    int code = found ? SQLITE_NOMEM : SQLITE_OK;
+    if (found && !sql.failed)
         code = sqlite3_create_function_v2(sqlite, "popliner_take", (int)num_columns, SQLITE_UTF8,
                                           &t, NULL, take_row, end_rows, NULL);
-    if (code == SQLITE_OK)
+    if (found && code == SQLITE_OK)
         code = sqlite3_prepare_v2(sqlite, sql.data, -1, &statement, NULL);
     if (code == SQLITE_NOMEM)
         pl_outcome_fail_memory(&rows->database->outcome, "a query");
     else if (code != SQLITE_OK)
         pl_database_fail(rows->database, "reading a table");
-    else if (sqlite3_step(statement) != SQLITE_ROW)
+    else if (found && sqlite3_step(statement) != SQLITE_ROW)
         fail_at_row(rows); /* unless `take` has failed */
     sqlite3_finalize(statement);
     free(sql.data);

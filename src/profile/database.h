@@ -140,15 +140,11 @@ bool pl_rows_next(pl_rows *rows);
 /* Processes the current row; a failure ends the iteration. */
 typedef void (*pl_take_row)(void *user, pl_rows *rows);
 
-/* Writes the query of all columns of a table, NULL for missing optional ones, with this tail, or
- * none (NULL). Returns whether the table exists. Free sql->data. */
-bool pl_table_query(pl_database *database, const pl_table *table, const char *tail, pl_text *sql);
-
-/* Calls `take` for every row of a query whose columns are those of `rows`. Increments rows->row;
- * the functions below read the current row. For tables of millions of rows: saves a call of SQLite
- * for each row, and most of a call for each value. No other iteration may be open on the
+/* Calls `take` for every row of the table of `rows`, with `tail` instead of its own. Increments
+ * rows->row; the functions below read the current row. For tables of millions of rows: saves a call
+ * of SQLite for each row, and most of a call for each value. No other iteration may be open on the
  * connection. */
-void pl_rows_each(pl_rows *rows, const char *query, pl_take_row take, void *user);
+void pl_rows_each(pl_rows *rows, const char *tail, pl_take_row take, void *user);
 
 /* Reads a whole number in [0, max] of the current row. NULL or text is an error; then returns 0. */
 uint64_t pl_rows_number(pl_rows *rows, int column, uint64_t max);

@@ -38,34 +38,33 @@ static off_t log_bytes_of(const char *path) {
     return size > 0 ? size : 0;
 }
 
-/* Sets *changed to whether the file that was opened was written since; true if the path leads to
- * it still. SQLite's locks and snapshots keep other users of SQLite from changing what a connection
- * sees. */
-static bool find_changes(const pl_database *database, bool *changed) {
+typedef enum file_state { SAME, WRITTEN, REPLACED } file_state;
+
+/* Returns what became of the file that was opened. SQLite's locks and snapshots keep other users of
+ * SQLite from changing what a connection sees. */
+static file_state look_again(const pl_database *database) {
     const struct stat *then = &database->state;
     struct stat now;
-    const bool is_same = stat(database->file_path, &now) == 0 && now.st_dev == then->st_dev &&
-                         now.st_ino == then->st_ino;
-    *changed =
-        is_same && (now.st_size != then->st_size || now.st_mtim.tv_sec != then->st_mtim.tv_sec ||
-                    now.st_mtim.tv_nsec != then->st_mtim.tv_nsec ||
-                    log_bytes_of(database->file_path) != database->log_bytes);
-    return is_same;
+    if (stat(database->file_path, &now) != 0 || now.st_dev != then->st_dev ||
+        now.st_ino != then->st_ino)
+        return REPLACED;
+    return now.st_size != then->st_size || now.st_mtim.tv_sec != then->st_mtim.tv_sec ||
+                   now.st_mtim.tv_nsec != then->st_mtim.tv_nsec ||
+                   log_bytes_of(database->file_path) != database->log_bytes
+               ? WRITTEN
+               : SAME;
 }
 
 popliner_status pl_database_end_reading(const pl_database *database, popliner_status status,
                                         popliner_error *error) {
     /* the change may have caused an error in the contents */
     bool may_be_due = status == POPLINER_OK || status == POPLINER_ERROR_INPUT;
-    if (database->sqlite == NULL || !may_be_due)
+    if (database->sqlite == NULL || !may_be_due || look_again(database) != WRITTEN)
         return status;
-    bool changed;
-    find_changes(database, &changed);
-    return !changed ? status
-                    : pl_fail(error, POPLINER_ERROR_INPUT,
-                              "%s: changed while it was being read; read it again when no program "
-                              "writes it any more",
-                              database->path);
+    return pl_fail(error, POPLINER_ERROR_INPUT,
+                   "%s: changed while it was being read; read it again when no program writes it "
+                   "any more",
+                   database->path);
 }
 
 /* ---- Connections ---------------------------------------------------------------------------- */
@@ -276,7 +275,6 @@ static void close_helpers(pl_database *database) {
 void pl_database_open_helpers(pl_database *database, size_t count) {
     /* another connection may see more of a log */
     const bool has_log = !database->is_immutable && database->is_logged;
-    bool changed;
     /* a library may be built for a single thread */
     if (sqlite3_threadsafe() == 0 || count == 0 || has_log)
         return;
@@ -285,7 +283,7 @@ void pl_database_open_helpers(pl_database *database, size_t count) {
            open_helper(database, &database->helpers[database->num_helpers]))
         database->num_helpers++;
     /* they might see a later state */
-    if (!find_changes(database, &changed) || changed)
+    if (look_again(database) != SAME)
         close_helpers(database);
 }
 

@@ -85,7 +85,8 @@ popliner_status pl_read_files(const char *profile_path, const char *debug_path,
                     .profile = calloc(1, sizeof *r.profile)};
     pl_field fields[PL_MAX_FIELDS];
     *profile = NULL;
-    *info = NULL;
+    if (info != NULL)
+        *info = NULL;
     if (r.profile == NULL)
         return pl_fail_memory(error, "the profile");
     pl_profile_add_string(r.profile, "");
@@ -99,7 +100,9 @@ popliner_status pl_read_files(const char *profile_path, const char *debug_path,
     popliner_status status = pl_database_end_reading(&r.database, r.database.outcome.status, error);
     if (status == POPLINER_OK) {
         pl_arrays *arrays = &r.profile->arrays;
-        pl_fields_allocate(arrays, fields, pl_profile_fields(r.profile, fields)); /* empty ones */
+        pl_fields_allocate(
+            arrays, fields,
+            pl_profile_fields(r.profile, PL_FIELDS_ALL, NULL, fields)); /* empty ones */
         pl_part_keep(r.profile, &r.part);
         status = arrays->failed ? pl_fail_memory(error, "the profile") : POPLINER_OK;
     }
@@ -113,16 +116,11 @@ popliner_status pl_read_files(const char *profile_path, const char *debug_path,
     free_reading(&r);
     if (status == POPLINER_OK) {
         *profile = r.profile;
-        *info = r.debug_info;
+        if (info != NULL)
+            *info = r.debug_info;
     } else {
         pl_profile_free(r.profile);
         pl_debug_info_free(r.debug_info);
     }
     return status;
-}
-
-popliner_status pl_read_profile(const char *path, const pl_read_options *options,
-                                popliner_profile **profile, popliner_error *error) {
-    pl_debug_info *none;
-    return pl_read_files(path, NULL, options, profile, &none, error);
 }

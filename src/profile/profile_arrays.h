@@ -140,7 +140,7 @@ ARRAY(uint32_t, execution_active_tiles, num_execution_ipus, ANY)
 ARRAY(double, execution_tile_balance, num_execution_ipus, ANY)
 
 /* From here on, arrays that grow with the lowered variables, or refer to them: see
- * pl_profile_variable_fields. First, the lists of variables that programs touch: of a compute set,
+ * PL_FIELDS_OF_VARIABLES. First, the lists of variables that programs touch: of a compute set,
  * or of one side of an exchange; and those that some copy from the host fills. */
 COUNT(num_lists)
 COUNT(num_list_variables)

@@ -90,7 +90,7 @@ typedef struct rests {
 static rests find_rests(const pl_checks *c, const uint64_t *recorded, const uint64_t *sums,
                         const uint64_t *weights) {
     rests r = {pl_checks_new(c, c->num_tiles), pl_checks_new(c, c->num_tiles), 0};
-    uint64_t *shares = pl_checks_new(c, c->num_tiles);
+    uint64_t *shares = r.found; /* until these are known */
     size_t count = 0;
     if (recorded == NULL || sums == NULL || !pl_database_is_well(c->database))
         return (rests){0};
@@ -210,12 +210,6 @@ static void check_categories(pl_checks *c) {
 
 /* ---- Relation 5 ---- */
 
-/* Replaces the changes at each step by their sums. */
-static void add_up(uint64_t *changes, size_t num_steps) {
-    for (size_t step = 1; changes != NULL && step < num_steps; step++)
-        changes[step] += changes[step - 1];
-}
-
 static void check_steps(pl_checks *c) {
     enum { STEP, CHANGE, IPU };
     const popliner_profile *p = c->profile;
@@ -237,8 +231,9 @@ static void check_steps(pl_checks *c) {
     }
     if (!pl_database_is_well(c->database))
         return;
-    add_up(recorded[0], p->num_steps);
-    add_up(recorded[1], p->num_steps);
+    for (size_t i = 0; i < 2; i++)
+        for (size_t step = 1; recorded[i] != NULL && step < p->num_steps; step++)
+            recorded[i][step] += recorded[i][step - 1];
     const pl_compared rows[] = {
         {OF(STEPS, EQUAL), recorded[0], c->sums.step_bytes, ""},
         {OF(STEPS, EQUAL), recorded[1], c->sums.step_bytes, "sum over IPUs"}};
@@ -327,13 +322,6 @@ static void check_counts(pl_checks *c) {
 
 /* ---- All relations ---- */
 
-static void keep(const pl_checks *c, popliner_profile *p) {
-    p->num_checks = PL_NUM_RELATIONS;
-    pl_profile_allocate(p, &p->num_checks);
-    for (size_t i = 0; !p->arrays.failed && i < PL_NUM_RELATIONS; i++)
-        pl_tally_keep(&c->tallies[i], p, (popliner_relation)i);
-}
-
 void pl_profile_find_checks(pl_reading *reading) {
     pl_database *database = &reading->database;
     popliner_profile *p = reading->profile;
@@ -360,7 +348,9 @@ void pl_profile_find_checks(pl_reading *reading) {
         check_totals(&c);
         check_counts(&c);
     }
-    if (pl_database_is_well(database))
-        keep(&c, p);
+    p->num_checks = PL_NUM_RELATIONS;
+    pl_profile_allocate(p, &p->num_checks);
+    for (size_t i = 0; pl_reading_has(reading, true) && i < PL_NUM_RELATIONS; i++)
+        pl_tally_keep(&c.tallies[i], p, (popliner_relation)i);
     pl_arrays_free(&c.sums.arrays);
 }

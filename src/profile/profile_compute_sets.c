@@ -99,15 +99,12 @@ static void read_exchange_lists(pl_reading *r) {
     const pl_table *table = &pl_tables[PL_TABLE_REGIONS];
     pl_rows rows = {.database = &r->database, .table = table};
     exchange_lists e = {.reading = r};
-    pl_text sql = {0};
-    if (pl_table_query(&r->database, table, table->tail, &sql))
-        pl_rows_each(&rows, sql.data, take_region, &e);
+    pl_rows_each(&rows, table->tail, take_region, &e);
     if (rows.row > 0)
         end_list(r->profile);
     reserve_variables(r->profile, 0);
     pl_reading_has(r, true);
     pl_id_map_sort(&r->ids[PL_TABLE_REGIONS]);
-    free(sql.data);
 }
 
 /* ---- Compute sets ---- */

@@ -71,18 +71,6 @@ popliner_cycles_source pl_profile_cycles_source(const popliner_profile *p) {
     return source;
 }
 
-uint64_t pl_profile_layout_gap_bytes(const popliner_profile *profile) {
-    uint64_t largest = 0;
-    for (size_t tile = 0; tile < profile->target.num_tiles; tile++) {
-        uint64_t live =
-            profile->tile_always_live_bytes[tile] + profile->tile_not_always_live_peak_bytes[tile];
-        uint64_t end = profile->tile_total_including_gaps_bytes[tile];
-        uint64_t gap = end > live ? end - live : 0;
-        largest = gap > largest ? gap : largest;
-    }
-    return largest;
-}
-
 pl_string pl_profile_add_string(popliner_profile *p, const char *text) {
     const pl_string string = (pl_string)p->strings_length;
     const size_t length = strlen(text) + 1;

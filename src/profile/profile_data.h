@@ -40,12 +40,12 @@ enum { PL_NUM_CATEGORY_PARTS = 6 };
 
 enum { PL_NUM_RELATIONS = POPLINER_RELATION_COMPUTE_SETS + 1 };
 
-/* The result of a consistency check; counts, except for `where`. */
+/* The result of a consistency check. */
 typedef struct pl_check {
-    uint64_t checked;
-    uint64_t breached;
-    uint64_t largest_bytes;
-    uint64_t where; /* pl_string */
+    uint64_t checked; /* places: tiles, steps, ...; 0 if the profile lacks a table that is needed */
+    uint64_t breached;      /* the places where the relation does not hold */
+    uint64_t largest_bytes; /* the largest difference; vertices or rows where these are counted */
+    uint64_t where; /* pl_string: the place of that difference, "tile 5, total"; "" for none */
 } pl_check;
 
 /* A string is the offset of its first byte in popliner_profile.strings; offset 0 is "". */
@@ -90,7 +90,7 @@ struct popliner_profile {
 #undef COUNT
 #undef ARRAY
 
-    /* True if the fields of pl_profile_variable_fields were left out, and the number of variables
+    /* True if PL_FIELDS_OF_VARIABLES were left out, and the number of variables
      * that there were. */
     bool lacks_variables;
     size_t num_left_out;
@@ -117,9 +117,6 @@ const char *pl_profile_program_name(const popliner_profile *profile, size_t prog
 
 /* Returns the best source of cycles of any program. O(programs). */
 popliner_cycles_source pl_profile_cycles_source(const popliner_profile *profile);
-
-/* Returns layout_gap_bytes of popliner_profile_info. O(tiles). */
-uint64_t pl_profile_layout_gap_bytes(const popliner_profile *profile);
 
 /* Returns the number i of `count` owners whose items, from starts[i] on, contain a place; `count`
  * if it is after the last one's. O(log count). */
@@ -253,28 +250,31 @@ static inline bool pl_tile_runs_next(pl_tile_runs *walk, size_t *first, size_t *
 
 /* ---- All arrays ---- */
 
-/* Fills fields[PL_MAX_FIELDS] with every array of the profile and returns their number. */
-size_t pl_profile_fields(popliner_profile *profile, pl_field *fields);
+/* Which arrays of a profile to list. */
+typedef enum pl_which_fields {
+    PL_FIELDS_ALL,
+    PL_FIELDS_BY_COUNT, /* those with *count items, a member of the profile; no arrays of starts */
+    /* those that grow with the lowered variables or refer to them, so that nothing refers to
+     * variables that are left out; the last of all */
+    PL_FIELDS_OF_VARIABLES,
+    PL_FIELDS_OF_SERIES,
+} pl_which_fields;
 
-/* Like pl_profile_fields, only for arrays that grow with the lowered variables, and those that
- * refer to them, so that nothing refers to variables that are left out. */
-size_t pl_profile_variable_fields(popliner_profile *profile, pl_field *fields);
-
-/* Like pl_profile_fields, only for arrays with *count items, where *count is a member of the
- * profile and arrays of starts do not count; and only for series. */
-size_t pl_profile_fields_by(popliner_profile *profile, const size_t *count, pl_field *fields);
-size_t pl_profile_series_fields(popliner_profile *profile, pl_field *fields);
+/* Fills fields[PL_MAX_FIELDS] with these arrays and returns their number. `count` is only for
+ * PL_FIELDS_BY_COUNT. */
+size_t pl_profile_fields(popliner_profile *profile, pl_which_fields which, const size_t *count,
+                         pl_field *fields);
 
 /* Returns the field of the array at this offset, and the largest of its numbers that is valid. */
 pl_field pl_profile_field(popliner_profile *profile, size_t array, uint64_t *most);
 
-/* For readers: allocates the missing arrays of pl_profile_fields_by, all 0. */
+/* For readers: allocates the missing arrays with *count items, all 0. */
 void pl_profile_allocate(popliner_profile *profile, const size_t *count);
 
 /* For readers: grows these arrays for one more item, which is 0. False after a failure. */
 bool pl_profile_reserve(popliner_profile *profile, const size_t *count);
 
-/* Sets the counts of the arrays of pl_profile_variable_fields. */
+/* Sets the counts of PL_FIELDS_OF_VARIABLES. */
 void pl_profile_count_variables(popliner_profile *profile, size_t count);
 
 /* Fails with USAGE if the variables have been left out. For every public function that would
@@ -303,17 +303,20 @@ pl_series pl_profile_add_numbers(popliner_profile *profile, const uint64_t *by_t
 
 /* ---- Consistency, and missing data ---- */
 
-/* The result of checking one relation; texts live as long as the profile. */
-typedef struct pl_check_result {
+/* The words for a relation. */
+typedef struct pl_relation {
     const char *name; /* "always_live" */
-    size_t checked;   /* places: tiles, steps, ...; 0 if the profile lacks a table that is needed */
-    size_t breached;  /* the places where the relation does not hold */
-    uint64_t largest_bytes; /* the largest difference; vertices or rows where these are counted */
-    const char *where;      /* the place of the largest difference: "tile 5, total"; "" for none */
-    const char *untrusted;  /* the results that a breach makes unreliable: "memory by category" */
-} pl_check_result;
+    const char *places;
+    const char *unit;      /* of the largest difference */
+    const char *untrusted; /* the results that a breach makes unreliable: "memory by category" */
+} pl_relation;
 
-pl_check_result pl_profile_check_of(const popliner_profile *profile, popliner_relation relation);
+extern const pl_relation pl_relations[PL_NUM_RELATIONS];
+
+/* Returns the result of checking one relation. */
+static inline pl_check pl_profile_check_of(const popliner_profile *profile, size_t relation) {
+    return profile->num_checks == 0 ? (pl_check){0} : profile->checks[relation];
+}
 
 /* Returns the number of relations that are breached. */
 size_t pl_profile_num_breaches(const popliner_profile *profile);

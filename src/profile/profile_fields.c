@@ -85,36 +85,20 @@ static pl_field field_of(popliner_profile *p, const row *r) {
                       r->kind == KIND_STARTS};
 }
 
-size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
-    for (size_t i = 0; i < NUM_ROWS; i++)
-        fields[i] = field_of(p, &rows[i]);
-    return NUM_ROWS;
-}
-
-size_t pl_profile_variable_fields(popliner_profile *p, pl_field *fields) {
+size_t pl_profile_fields(popliner_profile *p, pl_which_fields which, const size_t *length,
+                         pl_field *fields) {
     size_t count = 0;
     for (size_t i = 0; i < NUM_ROWS; i++) {
-        if (count > 0 || rows[i].array == OFFSET(list_start))
-            fields[count++] = field_of(p, &rows[i]);
-    }
-    return count;
-}
-
-size_t pl_profile_fields_by(popliner_profile *p, const size_t *length, pl_field *fields) {
-    size_t count = 0;
-    for (size_t i = 0; i < NUM_ROWS; i++) {
-        pl_field field = field_of(p, &rows[i]);
-        if (field.count == length && field.extra_items == 0)
+        const row *r = &rows[i];
+        const pl_field field = field_of(p, r);
+        const bool is_listed[] = {
+            [PL_FIELDS_ALL] = true,
+            [PL_FIELDS_BY_COUNT] = field.count == length && field.extra_items == 0,
+            [PL_FIELDS_OF_VARIABLES] = r->array >= OFFSET(list_start),
+            [PL_FIELDS_OF_SERIES] = r->kind == KIND_BY_TILE,
+        };
+        if (is_listed[which])
             fields[count++] = field;
-    }
-    return count;
-}
-
-size_t pl_profile_series_fields(popliner_profile *p, pl_field *fields) {
-    size_t count = 0;
-    for (size_t i = 0; i < NUM_ROWS; i++) {
-        if (rows[i].kind == KIND_BY_TILE)
-            fields[count++] = field_of(p, &rows[i]);
     }
     return count;
 }
@@ -130,13 +114,14 @@ pl_field pl_profile_field(popliner_profile *p, size_t array, uint64_t *most) {
 
 void pl_profile_allocate(popliner_profile *p, const size_t *count) {
     pl_field fields[PL_MAX_FIELDS];
-    pl_fields_allocate(&p->arrays, fields, pl_profile_fields_by(p, count, fields));
+    pl_fields_allocate(&p->arrays, fields, pl_profile_fields(p, PL_FIELDS_BY_COUNT, count, fields));
 }
 
 bool pl_profile_reserve(popliner_profile *p, const size_t *count) {
     pl_field fields[PL_MAX_FIELDS];
     p->arrays.failed = p->arrays.failed || *count >= PL_NONE - 1;
-    return pl_fields_reserve(&p->arrays, fields, pl_profile_fields_by(p, count, fields));
+    return pl_fields_reserve(&p->arrays, fields,
+                             pl_profile_fields(p, PL_FIELDS_BY_COUNT, count, fields));
 }
 
 void pl_profile_count_variables(popliner_profile *p, size_t count) {
@@ -219,114 +204,73 @@ static bool is_in_range(const popliner_profile *p, const row *r) {
     return true;
 }
 
-/* ---- Checks of several arrays ---- */
+/* ---- Checks of several arrays: one item of each ---- */
 
-static bool strings_end(const popliner_profile *p) {
-    size_t length = p->strings_length;
-    return length > 0 && p->strings[0] == '\0' && p->strings[length - 1] == '\0';
+static bool check_adds_up(const popliner_profile *p, size_t i) {
+    return p->checks[i].where < p->strings_length && p->checks[i].breached <= p->checks[i].checked;
 }
 
-static bool categories_fit(const popliner_profile *p) {
-    return p->num_categories <= PL_MAX_CATEGORIES;
+static bool element_ascends(const popliner_profile *p, size_t i) {
+    return i == 0 || p->element_offset[i] > p->element_offset[i - 1];
 }
 
-static bool versions_are_strings(const popliner_profile *p) {
-    return p->target.poplar_text < p->strings_length && p->target.poplar_hash < p->strings_length;
+/* True if a program has no compute set, or is of the type that has one. */
+static bool program_type_fits(const popliner_profile *p, size_t i) {
+    return p->program_compute_set[i] == PL_NONE ||
+           p->program_type[i] == POPLINER_PROGRAM_ON_TILE_EXECUTE;
 }
 
-static bool checks_add_up(const popliner_profile *p) {
-    for (size_t i = 0; i < p->num_checks; i++) {
-        if (p->checks[i].where >= p->strings_length || p->checks[i].breached > p->checks[i].checked)
-            return false;
-    }
-    return true;
+/* True if a run ends before the executed steps do: the last steps may be of no run. */
+static bool run_ends(const popliner_profile *p, size_t i) {
+    return p->run_first_step[i + 1] <= p->num_execution_steps;
 }
 
-static bool elements_ascend(const popliner_profile *p) {
-    for (size_t i = 1; i < p->num_elements; i++) {
-        if (p->element_offset[i] <= p->element_offset[i - 1])
-            return false;
-    }
-    return true;
+static bool balance_fits(const popliner_profile *p, size_t i) {
+    return pl_is_balance(p->execution_tile_balance[i]);
 }
 
-/* True if only programs of type OnTileExecute have a compute set. */
-static bool program_types_fit(const popliner_profile *p) {
-    for (size_t i = 0; i < p->num_programs; i++) {
-        if (p->program_compute_set[i] != PL_NONE &&
-            p->program_type[i] != POPLINER_PROGRAM_ON_TILE_EXECUTE)
-            return false;
-    }
-    return true;
+static bool parent_comes_before(const popliner_profile *p, size_t i) {
+    return p->step_parent[i] == PL_NONE || p->step_parent[i] < i;
 }
 
-/* True if the runs end before the executed steps: the last steps may be of no run. */
-static bool runs_begin(const popliner_profile *p) {
-    return p->run_first_step[p->num_runs] <= p->num_execution_steps;
+/* True if vertices of a compute set fit on their tiles. */
+static bool vertices_fit(const popliner_profile *p, size_t i) {
+    return pl_profile_vertices_fit(p, p->compute_set_vertex_instances[i],
+                                   p->vertex_type_size_bytes[p->compute_set_vertex_type[i]]);
 }
 
-static bool balances_fit(const popliner_profile *p) {
-    for (size_t i = 0; i < p->num_execution_ipus; i++) {
-        if (!pl_is_balance(p->execution_tile_balance[i]))
-            return false;
-    }
-    return true;
-}
-
-static bool parents_come_before(const popliner_profile *p) {
-    for (size_t i = 0; i < p->num_steps; i++) {
-        if (p->step_parent[i] != PL_NONE && p->step_parent[i] >= i)
-            return false;
-    }
-    return true;
-}
-
-/* True if the vertices of each compute set fit on their tiles. */
-static bool all_vertices_fit(const popliner_profile *p) {
-    for (size_t i = 0; i < p->num_compute_set_vertices; i++) {
-        if (!pl_profile_vertices_fit(p, p->compute_set_vertex_instances[i],
-                                     p->vertex_type_size_bytes[p->compute_set_vertex_type[i]]))
-            return false;
-    }
-    return true;
-}
-
-/* True if the live ranges of each class are within the steps, not empty and have gaps: variables of
+/* True if the live ranges of a class are within the steps, not empty and have gaps: variables of
  * overlapping ranges would count twice, and the step between touching ranges would look like an end
  * of life. */
-static bool ranges_follow(const popliner_profile *p) {
-    for (size_t c = 0; c < p->num_classes; c++) {
-        uint64_t least_step = 0;
-        for (uint32_t i = p->class_ranges_start[c]; i < p->class_ranges_start[c + 1]; i++) {
-            if (p->range_first_step[i] < least_step ||
-                p->range_first_step[i] >= p->range_end_step[i] ||
-                p->range_end_step[i] > p->num_steps)
-                return false;
-            least_step = (uint64_t)p->range_end_step[i] + 1;
-        }
+static bool ranges_follow(const popliner_profile *p, size_t c) {
+    uint64_t least_step = 0;
+    for (uint32_t i = p->class_ranges_start[c]; i < p->class_ranges_start[c + 1]; i++) {
+        if (p->range_first_step[i] < least_step || p->range_first_step[i] >= p->range_end_step[i] ||
+            p->range_end_step[i] > p->num_steps)
+            return false;
+        least_step = (uint64_t)p->range_end_step[i] + 1;
     }
     return true;
 }
 
 static const struct {
-    bool (*holds)(const popliner_profile *profile);
+    bool (*holds)(const popliner_profile *profile, size_t i);
+    size_t count; /* offset of the number of items */
     const char *what;
 } relations[] = {
-    {strings_end, "names"},
-    {categories_fit, "categories"},
-    {versions_are_strings, "versions"},
-    {elements_ascend, "elements of memory"},
-    {program_types_fit, "programs"},
-    {runs_begin, "runs and executed steps"},
-    {balances_fit, "runs and executed steps"},
-    {all_vertices_fit, "numbers by tile"},
-    {checks_add_up, "checks"},
-    {parents_come_before, "parents of the liveness steps"},
-    {ranges_follow, "live ranges"},
+    {element_ascends, OFFSET(num_elements), "elements of memory"},
+    {program_type_fits, OFFSET(num_programs), "programs"},
+    {run_ends, OFFSET(num_runs), "runs and executed steps"},
+    {balance_fits, OFFSET(num_execution_ipus), "runs and executed steps"},
+    {vertices_fit, OFFSET(num_compute_set_vertices), "numbers by tile"},
+    {check_adds_up, OFFSET(num_checks), "checks"},
+    {parent_comes_before, OFFSET(num_steps), "parents of the liveness steps"},
+    {ranges_follow, OFFSET(num_classes), "live ranges"},
 };
 
 /* Returns what is inconsistent; NULL if nothing is. */
 static const char *find_wrong(const popliner_profile *p) {
+    const size_t length = p->strings_length;
     for (size_t i = 0; i < sizeof ties / sizeof *ties; i++) {
         size_t count = count_at(p, ties[i].count);
         size_t other = ties[i].other == 0 ? 1 : count_at(p, ties[i].other);
@@ -337,9 +281,17 @@ static const char *find_wrong(const popliner_profile *p) {
         if (!is_in_range(p, &rows[i]))
             return rows[i].what;
     }
+    if (length == 0 || p->strings[0] != '\0' || p->strings[length - 1] != '\0')
+        return "names";
+    if (p->num_categories > PL_MAX_CATEGORIES)
+        return "categories";
+    if (p->target.poplar_text >= length || p->target.poplar_hash >= length)
+        return "versions";
     for (size_t i = 0; i < sizeof relations / sizeof *relations; i++) {
-        if (!relations[i].holds(p))
-            return relations[i].what;
+        const size_t count = count_at(p, relations[i].count);
+        for (size_t k = 0; k < count; k++)
+            if (!relations[i].holds(p, k))
+                return relations[i].what;
     }
     return NULL;
 }

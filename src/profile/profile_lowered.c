@@ -203,18 +203,14 @@ static void take_variable(void *user, pl_rows *rows) {
 }
 
 static void read_piece(const lowered *l, pl_database *database, piece *own) {
-    const pl_table *table = &pl_tables[PL_TABLE_VARIABLES];
     piece_user user = {l, own};
-    pl_rows rows = {.database = database, .table = table};
-    pl_text sql = {0};
+    pl_rows rows = {.database = database, .table = &pl_tables[PL_TABLE_VARIABLES]};
     char range[100];
     snprintf(range, sizeof range, "WHERE rowid >= %lld AND rowid < %lld",
              (long long)l->lowest + (long long)own->place,
              (long long)l->lowest + (long long)own->end_place);
-    if (pl_table_query(database, table, l->is_whole ? l->order : range, &sql))
-        pl_rows_each(&rows, sql.data, take_variable, &user);
+    pl_rows_each(&rows, l->is_whole ? l->order : range, take_variable, &user);
     own->num_rows = rows.row;
-    free(sql.data);
 }
 
 static pl_database *connection_of(const lowered *l, size_t worker) {
@@ -433,10 +429,9 @@ static void read_variables(lowered *l) {
 
 void pl_profile_read_lowered(pl_reading *r) {
     lowered l = {.reading = r, .profile = r->profile, .database = &r->database};
-    pl_text sql = {0};
-    const bool found = pl_table_query(&r->database, &pl_tables[PL_TABLE_VARIABLES], NULL, &sql);
-    free(sql.data);
-    find_places(&l, found);
+    pl_rows rows = pl_rows_open(&r->database, &pl_tables[PL_TABLE_VARIABLES]);
+    find_places(&l, rows.statement != NULL);
+    pl_rows_close(&rows);
     check_memory(&r->database, l.num_places);
     if (pl_database_is_well(&r->database))
         read_variables(&l);

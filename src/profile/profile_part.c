@@ -144,7 +144,7 @@ void pl_part_find(pl_reading *r) {
 /* Counts the tiles of other replicas whose account differs from that of the first one. */
 static void compare_replicas(popliner_profile *p, const pl_part *part) {
     pl_field fields[PL_MAX_FIELDS];
-    size_t num_fields = pl_profile_fields_by(p, &p->target.num_tiles, fields);
+    size_t num_fields = pl_profile_fields(p, PL_FIELDS_BY_COUNT, &p->target.num_tiles, fields);
     uint64_t num_tiles = 0;
     uint64_t largest = 0;
     for (size_t tile = part->replica_tiles; tile < p->target.num_tiles; tile++) {
@@ -173,7 +173,7 @@ static void keep_items(void *items, size_t first, size_t end, size_t item_size) 
 /* Restricts the arrays with *count items. */
 static void keep_fields(popliner_profile *p, const size_t *count, size_t first, size_t end) {
     pl_field fields[PL_MAX_FIELDS];
-    size_t num_fields = pl_profile_fields_by(p, count, fields);
+    size_t num_fields = pl_profile_fields(p, PL_FIELDS_BY_COUNT, count, fields);
     for (size_t i = 0; i < num_fields; i++)
         keep_items(pl_field_items(&fields[i]), first, end, fields[i].item_size);
 }
@@ -213,7 +213,7 @@ static void keep_variables(popliner_profile *p, const pl_part *part) {
  * moves them to the front at the end. */
 static void keep_series(popliner_profile *p, const pl_part *part) {
     pl_field fields[PL_MAX_FIELDS];
-    const size_t num_fields = pl_profile_series_fields(p, fields);
+    const size_t num_fields = pl_profile_fields(p, PL_FIELDS_OF_SERIES, NULL, fields);
     const size_t old_length = p->series_length;
     uint64_t *by_tile = pl_arrays_new(&p->arrays, p->target.num_tiles, sizeof *by_tile);
     for (size_t i = 0; i < num_fields; i++)

@@ -35,7 +35,6 @@ typedef struct worker {
     size_t num_tile_classes;
     int64_t *change_bytes; /* [num_steps + 1]; 0 between tiles */
     uint64_t *step_bytes;  /* [num_steps]: of all tiles of this thread */
-    pl_arrays arrays;      /* own all of these */
 } worker;
 
 typedef struct adding {
@@ -212,8 +211,8 @@ static bool add_tile(void *user, size_t worker_number, size_t tile) {
     return true;
 }
 
-static void begin_worker(const popliner_profile *p, size_t most_variables, worker *w) {
-    pl_arrays *arrays = &w->arrays;
+static void begin_worker(const popliner_profile *p, size_t most_variables, pl_arrays *arrays,
+                         worker *w) {
     w->runs = pl_arrays_new(arrays, most_variables, sizeof *w->runs);
     w->other_runs = pl_arrays_new(arrays, most_variables, sizeof *w->runs);
     w->shared = pl_arrays_new(arrays, most_variables + 1, sizeof *w->shared);
@@ -233,10 +232,8 @@ void pl_tile_sums_find(const popliner_profile *p, size_t num_threads, pl_tile_su
                                                           p->tile_variables_start[tile]));
     pl_arrays own = {0};
     adding a = {p, sums, pl_arrays_new(&own, num_workers, sizeof *a.workers)};
-    for (size_t i = 0; a.workers != NULL && i < num_workers; i++) {
-        begin_worker(p, most_variables, &a.workers[i]);
-        own.failed = own.failed || a.workers[i].arrays.failed;
-    }
+    for (size_t i = 0; a.workers != NULL && i < num_workers; i++)
+        begin_worker(p, most_variables, &own, &a.workers[i]);
     sums->always_live_bytes = pl_arrays_new(&sums->arrays, num_tiles, sizeof(uint64_t));
     sums->not_always_live_bytes = pl_arrays_new(&sums->arrays, num_tiles, sizeof(uint64_t));
     sums->covered_bytes = pl_arrays_new(&sums->arrays, num_tiles, sizeof(uint64_t));
@@ -248,10 +245,8 @@ void pl_tile_sums_find(const popliner_profile *p, size_t num_threads, pl_tile_su
     const pl_parallel work = {
         .num_threads = num_workers, .count = num_tiles, .task = add_tile, .user = &a};
     own.failed = own.failed || sums->arrays.failed || pl_parallel_run(&work) < num_tiles;
-    for (size_t i = 0; a.workers != NULL && i < num_workers; i++) {
-        for (size_t step = 0; !own.failed && step < p->num_steps; step++)
+    for (size_t i = 0; !own.failed && i < num_workers; i++)
+        for (size_t step = 0; step < p->num_steps; step++)
             sums->step_bytes[step] += a.workers[i].step_bytes[step];
-        pl_arrays_free(&a.workers[i].arrays);
-    }
     pl_arrays_end(&own, &sums->arrays);
 }

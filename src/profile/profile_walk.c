@@ -22,6 +22,19 @@ popliner_status pl_walk_check_index(size_t index, size_t count, const char *what
 
 /* ---- The profile as a whole ------------------------------------------------------------------ */
 
+/* Returns layout_gap_bytes. O(tiles). */
+static uint64_t find_layout_gap(const popliner_profile *profile) {
+    uint64_t largest = 0;
+    for (size_t tile = 0; tile < profile->target.num_tiles; tile++) {
+        uint64_t live =
+            profile->tile_always_live_bytes[tile] + profile->tile_not_always_live_peak_bytes[tile];
+        uint64_t end = profile->tile_total_including_gaps_bytes[tile];
+        uint64_t gap = end > live ? end - live : 0;
+        largest = gap > largest ? gap : largest;
+    }
+    return largest;
+}
+
 popliner_status popliner_profile_get_info(const popliner_profile *p, popliner_profile_info *info,
                                           popliner_error *error) {
     popliner_profile_info result = {
@@ -57,7 +70,7 @@ popliner_status popliner_profile_get_info(const popliner_profile *p, popliner_pr
         .num_runs = p->num_runs,
         .num_execution_steps = p->num_execution_steps,
         .cycles_source = pl_profile_cycles_source(p),
-        .layout_gap_bytes = pl_profile_layout_gap_bytes(p),
+        .layout_gap_bytes = find_layout_gap(p),
         .ipu = (size_t)p->target.ipu - 1,
     };
     for (size_t i = 0; i < p->num_checks; i++)
@@ -257,17 +270,12 @@ static void fill_run(const popliner_profile *p, size_t run, item *result) {
     };
 }
 
-/* Returns the run that a step belongs to, or SIZE_MAX. */
-static size_t run_of(const popliner_profile *p, size_t step) {
-    const size_t run = pl_owner_of(p->run_first_step, p->num_runs, step);
-    return run < p->num_runs ? run : SIZE_MAX;
-}
-
 static void fill_execution_step(const popliner_profile *p, size_t step, item *result) {
+    const size_t run = pl_owner_of(p->run_first_step, p->num_runs, step);
     result->execution_step = (popliner_execution_step){
         .program = pl_walk_index(p->execution_program[step]),
         .type_name = pl_profile_string(p, p->execution_type_name[step]),
-        .run = run_of(p, step),
+        .run = run < p->num_runs ? run : SIZE_MAX,
         .first_ipu_step = (size_t)p->execution_ipus_start[step],
         .num_ipus = (size_t)(p->execution_ipus_start[step + 1] - p->execution_ipus_start[step]),
         .cycles = pl_profile_execution_cycles(p, step),

@@ -19,20 +19,17 @@ typedef struct pl_read_options {
     const char *ipu_name;              /* name of `ipu` in errors; NULL: "ipu" */
 } pl_read_options;
 
-/* Reads the profile at `path`, which is opened read-only. The result, or the error, does not depend
- * on the number of threads; `options` may be NULL. Reads the first of several replicas, and
- * compares it with the others; checks cover the whole file. Errors: USAGE for an IPU that the
- * profile does not have; INPUT if the file cannot be read, is not an SQLite database, has another
- * major schema version than 3, lacks a table or column that is needed, has no lowered variables, or
- * holds inconsistent values (the message names table, row and column: the first error in the order
- * of the table); MEMORY, immediately if the file needs more than is allowed; STOPPED. Cost: one
- * pass over the needed columns; memory about 22 bytes per lowered variable. */
-popliner_status pl_read_profile(const char *path, const pl_read_options *options,
-                                popliner_profile **profile, popliner_error *error);
-
-/* Like pl_read_profile and pl_debug_info_read, but reads both files at the same time if
- * options->num_threads allows; and checks that programs and contexts match. `debug_path` may be
- * NULL: then *info is NULL. If both fail, the error is that of the profile. */
+/* Reads the profile at `profile_path`, which is opened read-only; and the debug information like
+ * pl_debug_info_read, at the same time if options->num_threads allows, and checks that programs and
+ * contexts match. `debug_path` may be NULL: then *info is NULL, and `info` may be. The result, or
+ * the error, does not depend on the number of threads; `options` may be NULL. Reads the first of
+ * several replicas, and compares it with the others; checks cover the whole file. Errors: USAGE for
+ * an IPU that the profile does not have; INPUT if the file cannot be read, is not an SQLite
+ * database, has another major schema version than 3, lacks a table or column that is needed, has no
+ * lowered variables, or holds inconsistent values (the message names table, row and column: the
+ * first error in the order of the table); MEMORY, immediately if the file needs more than is
+ * allowed; STOPPED; if both files fail, that of the profile. Cost: one pass over the needed
+ * columns; memory about 22 bytes per lowered variable. */
 popliner_status pl_read_files(const char *profile_path, const char *debug_path,
                               const pl_read_options *options, popliner_profile **profile,
                               pl_debug_info **info, popliner_error *error);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profile/step_times.h"
 
-#include <stdlib.h>
-
 #include "base/failure.h"
 #include "profile/profile_data.h"
 
@@ -18,7 +16,7 @@ static uint64_t multiply(uint64_t a, uint64_t b) {
 }
 
 static uint64_t cycles_of(const pl_step_times *time, const popliner_profile *p, size_t step) {
-    return time->is_in_cycles ? p->program_cycles[p->step_program[step]] : time->is_leaf[step];
+    return time->is_in_cycles ? p->program_cycles[p->step_program[step]] : !time->has_inner[step];
 }
 
 popliner_status pl_step_times_find(pl_step_times *time, const popliner_profile *p, bool is_once,
@@ -26,33 +24,27 @@ popliner_status pl_step_times_find(pl_step_times *time, const popliner_profile *
     time->is_in_cycles = pl_profile_cycles_source(p) >= POPLINER_CYCLES_ESTIMATED;
     time->start = pl_arrays_new(&time->arrays, p->num_steps, sizeof *time->start);
     time->end = pl_arrays_new(&time->arrays, p->num_steps, sizeof *time->end);
-    time->is_leaf = pl_arrays_new(&time->arrays, p->num_steps, sizeof *time->is_leaf);
+    time->has_inner = pl_arrays_new(&time->arrays, p->num_steps, sizeof *time->has_inner);
+    uint64_t *next = pl_arrays_new(&time->arrays, p->num_steps, sizeof *next);
     if (time->arrays.failed)
         return pl_fail_memory(error, "the times of the steps");
-    for (size_t step = 0; step < p->num_steps; step++)
-        time->is_leaf[step] = 1;
-    for (size_t step = 0; step < p->num_steps; step++) {
-        if (p->step_parent[step] != PL_NONE)
-            time->is_leaf[p->step_parent[step]] = 0;
-    }
     /* How long each takes: a parent is a smaller step, so it is complete after its children. Until
      * then `end` holds the length. */
     for (size_t step = p->num_steps; step-- > 0;) {
         uint64_t repeats =
             is_once || p->num_timed_programs == 0 ? 1 : p->program_repeats[p->step_program[step]];
-        uint64_t length = add(multiply(time->end[step], time->is_leaf[step] != 0 ? 1 : repeats),
+        uint64_t length = add(multiply(time->end[step], time->has_inner[step] ? repeats : 1),
                               cycles_of(time, p, step));
         time->end[step] = length;
         uint32_t parent = p->step_parent[step];
-        if (parent != PL_NONE)
+        if (parent != PL_NONE) {
             time->end[parent] = add(time->end[parent], length);
+            time->has_inner[parent] = true;
+        }
     }
-    /* When each begins: `start` of a parent is when its next child does, until its own are all
-     * placed; pre-order places a parent before its children. */
+    /* When each begins: `next` of a parent is when its next child does; pre-order places a parent
+     * before its children. */
     uint64_t now = 0;
-    uint64_t *next = pl_new_array(p->num_steps, sizeof *next);
-    if (next == NULL)
-        return pl_fail_memory(error, "the times of the steps");
     for (size_t step = 0; step < p->num_steps; step++) {
         uint32_t parent = p->step_parent[step];
         uint64_t *place = parent == PL_NONE ? &now : &next[parent];
@@ -62,6 +54,5 @@ popliner_status pl_step_times_find(pl_step_times *time, const popliner_profile *
         next[step] = time->start[step];
         *place = time->end[step];
     }
-    free(next);
     return POPLINER_OK;
 }

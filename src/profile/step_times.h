@@ -17,7 +17,7 @@ typedef struct pl_step_times {
     uint64_t *start;   /* [steps] */
     uint64_t *end;     /* a step ends when all have run that it contains, as often as it repeats
                           them: the profile lists only the first time */
-    uint8_t *is_leaf;  /* it contains no other */
+    bool *has_inner;   /* it contains others */
     pl_arrays arrays;
 } pl_step_times;
 

@@ -9,10 +9,6 @@
 
 /* ---- Numbers by tile ---- */
 
-static void fail_damaged(pl_rows *rows, int column) {
-    pl_rows_fail(rows, column, "is damaged: it ends inside a number or a run");
-}
-
 pl_series pl_read_runs(popliner_profile *profile, pl_rows *rows, int column) {
     const size_t num_tiles = profile->target.num_tiles;
     if (pl_rows_is_null(rows, column))
@@ -31,7 +27,7 @@ pl_series pl_read_runs(popliner_profile *profile, pl_rows *rows, int column) {
         all_zero = all_zero && value == 0;
     }
     if (more < 0)
-        fail_damaged(rows, column);
+        pl_rows_fail(rows, column, "is damaged: it ends inside a number or a run");
     else if (more > 0 && length > num_tiles - tiles)
         pl_rows_fail(rows, column, "holds more numbers than the target has tiles (%zu)", num_tiles);
     else if (more > 0)
@@ -212,7 +208,7 @@ pl_table_rows pl_table_open(pl_reading *r, pl_table_number number) {
     pl_table_rows t = {.reading = r, .number = number, .num_columns = pl_table_width(table)};
     if (table->count != 0) {
         t.count = (size_t *)(void *)((char *)r->profile + table->count);
-        t.num_grown = pl_profile_fields_by(r->profile, t.count, t.grown);
+        t.num_grown = pl_profile_fields(r->profile, PL_FIELDS_BY_COUNT, t.count, t.grown);
     }
     for (size_t i = 0; i < t.num_columns; i++) {
         const pl_column *c = &table->columns[i];

@@ -80,7 +80,7 @@ static void write_units(writer *w, size_t process, size_t thread, size_t first, 
     size_t open = SIZE_MAX; /* the first step of the slice that is open */
     uint64_t end = 0;
     for (size_t step = 0; step <= p->num_steps; step++) {
-        if (step < p->num_steps && w->time.is_leaf[step] == 0)
+        if (step < p->num_steps && w->time.has_inner[step])
             continue;
         size_t unit = step < p->num_steps ? unit_at(w->source, step) : SIZE_MAX;
         bool is_shown = unit != SIZE_MAX && unit >= first && unit <= last;
@@ -103,7 +103,7 @@ static void write_live(writer *w, size_t process, const char *name, uint64_t alw
                        const uint64_t *bytes) {
     uint64_t before = UINT64_MAX;
     for (size_t step = 0; step < w->profile->num_steps; step++) {
-        if (w->time.is_leaf[step] == 0 || bytes[step] == before)
+        if (w->time.has_inner[step] || bytes[step] == before)
             continue;
         pl_trace_counter(&w->json, process, name, w->time.start[step], "bytes",
                          always_bytes + bytes[step]);

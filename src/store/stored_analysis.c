@@ -66,8 +66,9 @@ static void add_ground(pl_text *file, const pl_stored_contents *c) {
     /* shallow copies: listing fields takes the addresses of mutable members */
     popliner_profile profile_copy = *p;
     pl_operations operations_copy = *c->operations;
-    size_t num_fields = pl_profile_fields(&profile_copy, fields);
-    num_fields -= pl_profile_variable_fields(&profile_copy, fields + num_fields);
+    size_t num_fields = pl_profile_fields(&profile_copy, PL_FIELDS_ALL, NULL, fields);
+    num_fields -=
+        pl_profile_fields(&profile_copy, PL_FIELDS_OF_VARIABLES, NULL, fields + num_fields);
     num_fields += pl_operations_fields(&operations_copy, fields + num_fields);
     add_fields(file, "", fields, num_fields);
     add_items(file, "", "target", &own, 1, sizeof own);
@@ -190,8 +191,9 @@ static void load_ground(pl_stored_analysis *a) {
     size_t length = sizeof own;
     const char *bytes =
         find_part(archive, "", "target", &length, "its target", archive->outcome.error);
-    const size_t num_left_out = pl_profile_variable_fields(p, left_out);
-    load_fields(archive, "", fields, pl_profile_fields(p, fields) - num_left_out, &p->arrays);
+    const size_t num_left_out = pl_profile_fields(p, PL_FIELDS_OF_VARIABLES, NULL, left_out);
+    load_fields(archive, "", fields,
+                pl_profile_fields(p, PL_FIELDS_ALL, NULL, fields) - num_left_out, &p->arrays);
     load_fields(archive, "", fields, pl_operations_fields(o, fields), &o->arrays);
     if (bytes == NULL || archive->outcome.status != POPLINER_OK)
         return;

@@ -247,24 +247,23 @@ popliner_status pl_section_categories(const pl_section_source *source, pl_sheet 
 
 /* ---- checks ---- */
 
-static void add_check(const pl_check_result *check, pl_sheet *sheet) {
-    PL_COLUMN(sheet, text, "relation", check->name);
-    PL_COLUMN(sheet, number, "checked", check->checked);
-    PL_COLUMN(sheet, number, "breached", check->breached);
-    PL_COLUMN(sheet, number, "largest_difference", check->largest_bytes);
-    PL_COLUMN(sheet, words, "where", check->where);
-    PL_COLUMN(sheet, text, "untrusted", check->untrusted);
+static void add_check(const popliner_profile *p, size_t relation, pl_sheet *sheet) {
+    const pl_check check = pl_profile_check_of(p, relation);
+    PL_COLUMN(sheet, text, "relation", pl_relations[relation].name);
+    PL_COLUMN(sheet, number, "checked", check.checked);
+    PL_COLUMN(sheet, number, "breached", check.breached);
+    PL_COLUMN(sheet, number, "largest_difference", check.largest_bytes);
+    PL_COLUMN(sheet, words, "where", pl_profile_string(p, (pl_string)check.where));
+    PL_COLUMN(sheet, text, "untrusted", pl_relations[relation].untrusted);
 }
 
 popliner_status pl_section_checks(const pl_section_source *source, pl_sheet *sheet,
                                   popliner_error *error) {
     (void)error;
-    add_check(NULL, sheet);
+    add_check(source->profile, 0, sheet);
     pl_sheet_end_names(sheet);
-    for (size_t i = 0; i < PL_NUM_RELATIONS; i++) {
-        const pl_check_result check = pl_profile_check_of(source->profile, (popliner_relation)i);
-        add_check(&check, sheet);
-    }
+    for (size_t i = 0; i < PL_NUM_RELATIONS; i++)
+        add_check(source->profile, i, sheet);
     return POPLINER_OK;
 }
 

@@ -51,7 +51,7 @@ static popliner_analysis *change_arrays(const uint8_t *records, size_t num_recor
     FUZZ_CHECK(profile != NULL && pl_analysis_create(&options, &made, &error) == POPLINER_OK);
     *profile = *whole->read_profile;
     profile->arrays = (pl_arrays){0};
-    const size_t num_fields = pl_profile_fields(profile, fields);
+    const size_t num_fields = pl_profile_fields(profile, PL_FIELDS_ALL, NULL, fields);
     for (size_t i = 0; i < num_fields; i++) {
         changing_array *a = &arrays[i];
         *a = (changing_array){.item_size = fields[i].item_size,

@@ -175,9 +175,9 @@ static void ask_for_the_whole(asking *a) {
         return;
     check_measurement(memory, &detail);
     for (size_t i = 0; i < PL_NUM_RELATIONS; i++) {
-        const pl_check_result check = pl_profile_check_of(profile, (popliner_relation)i);
+        const pl_check check = pl_profile_check_of(profile, i);
         FUZZ_CHECK(check.breached <= check.checked);
-        FUZZ_CHECK(!a->subject->is_checked || (check.breached == 0) == (check.where[0] == '\0'));
+        FUZZ_CHECK(!a->subject->is_checked || (check.breached == 0) == (check.where == 0));
         if (i == POPLINER_RELATION_ALWAYS_LIVE || i == POPLINER_RELATION_NOT_ALWAYS_LIVE)
             agrees = agrees && check.checked > 0 && check.breached == 0;
     }

@@ -64,7 +64,7 @@ static void describe(changing_array *a, const char *name) {
     const bool is_of_stages = own_name != NULL;
     size_t count = 0;
     if (!is_of_stages) {
-        count = pl_profile_fields(&profile, fields);
+        count = pl_profile_fields(&profile, PL_FIELDS_ALL, NULL, fields);
         count += pl_operations_fields(&operations, fields + count);
     } else {
         count = pl_chain_fields(&chain, fields);
