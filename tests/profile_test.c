@@ -804,7 +804,9 @@ static void sql_shuffled_list(sqlite3_context *context, int count, sqlite3_value
     }
     qsort(ids, num_ids, sizeof *ids, compare_numbers);
     pl_blob blob = {0};
-    pl_diff_rle_write(&blob, ids, num_ids);
+    for (size_t i = num_ids; i-- > 1;)
+        ids[i] -= ids[i - 1];
+    pl_rle_write(&blob, ids, num_ids);
     sqlite3_result_blob(context, blob.data, (int)blob.size, SQLITE_TRANSIENT);
     free(blob.data);
     free(ids);

@@ -61,39 +61,24 @@ void pl_varint_list_write(pl_blob *blob, const uint64_t *values, size_t count) {
         pl_varint_write(blob, values[i]);
 }
 
-/* Returns the i-th number to encode: a value, or its difference to the previous one. */
-static uint64_t run_value(const uint64_t *values, size_t i, bool difference) {
-    return difference && i > 0 ? values[i] - values[i - 1] : values[i];
-}
-
-static void write_runs(pl_blob *blob, const uint64_t *values, size_t count, bool difference) {
+void pl_rle_write(pl_blob *blob, const uint64_t *values, size_t count) {
     size_t literal_start = 0;
     size_t i = 0;
     while (i <= count) {
         size_t run = 0;
-        uint64_t value = i < count ? run_value(values, i, difference) : 0;
-        while (i + run < count && run_value(values, i + run, difference) == value)
+        while (i + run < count && values[i + run] == values[i])
             run++;
         if (run >= 3 || i == count) {
             if (i > literal_start) {
                 pl_varint_write(blob, (uint64_t)(i - literal_start) << 1 | 1);
-                for (size_t k = literal_start; k < i; k++)
-                    pl_varint_write(blob, run_value(values, k, difference));
+                pl_varint_list_write(blob, values + literal_start, i - literal_start);
             }
             if (i == count)
                 break;
             pl_varint_write(blob, (uint64_t)run << 1);
-            pl_varint_write(blob, value);
+            pl_varint_write(blob, values[i]);
             literal_start = i + run;
         }
         i += run;
     }
-}
-
-void pl_rle_write(pl_blob *blob, const uint64_t *values, size_t count) {
-    write_runs(blob, values, count, false);
-}
-
-void pl_diff_rle_write(pl_blob *blob, const uint64_t *values, size_t count) {
-    write_runs(blob, values, count, true);
 }

@@ -103,7 +103,4 @@ void pl_varint_list_write(pl_blob *blob, const uint64_t *values, size_t count);
 /* Three or more equal values become a run, all others literals. */
 void pl_rle_write(pl_blob *blob, const uint64_t *values, size_t count);
 
-/* `values` must not descend. */
-void pl_diff_rle_write(pl_blob *blob, const uint64_t *values, size_t count);
-
 #endif

@@ -123,7 +123,7 @@ typedef struct pl_checks {
     bool *is_child; /* by program */
     bool *is_seen;  /* by list; those of compute sets come first */
     /* the lists, which must name only data that is live when the program runs */
-    bool *is_never_named;  /* by category */
+    bool is_never_named[PL_MAX_CATEGORIES];
     uint32_t *first_step;  /* by list: of a program that has it, or PL_NONE */
     uint32_t *seen_in;     /* by class: the last list that it was checked for, plus 1 */
     size_t every;          /* of long lists only every n-th variable is checked */

@@ -168,11 +168,6 @@ static const char *find_debug(pl_arrays *paths, const char *profile_path) {
     return NULL;
 }
 
-static bool copy_path(const char *path, char **copy) {
-    *copy = path == NULL ? NULL : pl_copy_string(path, strlen(path));
-    return path == NULL || *copy != NULL;
-}
-
 popliner_status popliner_analysis_locate(const char *path, const char *debug_path,
                                          char **found_profile, char **found_debug,
                                          popliner_error *error) {
@@ -189,10 +184,13 @@ popliner_status popliner_analysis_locate(const char *path, const char *debug_pat
         status = fail_no_profile(&paths, path, profile, error);
     } else {
         const char *debug = debug_path != NULL ? debug_path : find_debug(&paths, profile);
-        if (paths.failed || !copy_path(profile, found_profile) || !copy_path(debug, found_debug)) {
+        *found_profile = paths.failed ? NULL : pl_copy_string(profile, strlen(profile));
+        *found_debug = paths.failed || debug == NULL ? NULL : pl_copy_string(debug, strlen(debug));
+        if (*found_profile == NULL || (debug != NULL && *found_debug == NULL)) {
             status = pl_fail_memory(error, "file names");
             free(*found_profile);
-            *found_profile = NULL;
+            free(*found_debug);
+            *found_profile = *found_debug = NULL;
         }
     }
     pl_arrays_free(&paths);

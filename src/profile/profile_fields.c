@@ -73,12 +73,6 @@ static size_t count_at(const popliner_profile *p, size_t offset) {
     return count;
 }
 
-static void *items_of(const popliner_profile *p, const row *r) {
-    void *items;
-    memcpy(&items, (const char *)p + r->array, sizeof items);
-    return items;
-}
-
 static pl_field field_of(popliner_profile *p, const row *r) {
     char *base = (char *)p;
     return (pl_field){r->name, base + r->array, r->item_size, (size_t *)(void *)(base + r->count),
@@ -188,7 +182,8 @@ static bool series_hold_tiles(const popliner_profile *profile, const pl_series *
 }
 
 static bool is_in_range(const popliner_profile *p, const row *r) {
-    const void *items = items_of(p, r);
+    const void *items;
+    memcpy(&items, (const char *)p + r->array, sizeof items);
     size_t count = count_at(p, r->count);
     uint64_t limit = r->limit_count == 0 ? r->limit : count_at(p, r->limit_count);
     switch (r->kind) {

@@ -34,6 +34,7 @@ enum {
 /* Consecutive rows, which one thread takes. Each possible row has a place in the profile's arrays,
  * [place, end_place), which is its rowid minus the lowest one. */
 typedef struct piece {
+    const struct lowered *of;
     size_t place;
     size_t end_place;
     size_t num_rows;
@@ -169,15 +170,9 @@ static void keep_constraints(pl_rows *rows, size_t row, piece *c) {
 
 /* ---- Pieces ---- */
 
-/* A piece that is read. */
-typedef struct piece_user {
-    const lowered *lowered;
-    piece *piece;
-} piece_user;
-
 static void take_variable(void *user, pl_rows *rows) {
-    const lowered *l = ((piece_user *)user)->lowered;
-    piece *own = ((piece_user *)user)->piece;
+    piece *own = user;
+    const lowered *l = own->of;
     const size_t row = rows->row - 1;
     const size_t place = own->place + row;
     if (place >= own->end_place) {
@@ -203,13 +198,12 @@ static void take_variable(void *user, pl_rows *rows) {
 }
 
 static void read_piece(const lowered *l, pl_database *database, piece *own) {
-    piece_user user = {l, own};
     pl_rows rows = {.database = database, .table = &pl_tables[PL_TABLE_VARIABLES]};
     char range[100];
     snprintf(range, sizeof range, "WHERE rowid >= %lld AND rowid < %lld",
              (long long)l->lowest + (long long)own->place,
              (long long)l->lowest + (long long)own->end_place);
-    pl_rows_each(&rows, l->is_whole ? l->order : range, take_variable, &user);
+    pl_rows_each(&rows, l->is_whole ? l->order : range, take_variable, own);
     own->num_rows = rows.row;
 }
 
@@ -252,7 +246,7 @@ static void read_whole(lowered *l, const char *order) {
     l->is_whole = true;
     l->order = order;
     l->num_pieces = 1;
-    l->pieces[0] = (piece){.end_place = l->num_places};
+    l->pieces[0] = (piece){.of = l, .end_place = l->num_places};
     read_piece(l, l->database, &l->pieces[0]);
 }
 
@@ -359,7 +353,7 @@ static void find_places(lowered *l, bool found) {
     for (size_t place = 0; pl_reading_has(l->reading, l->pieces != NULL) && place < places;
          place += rows)
         l->pieces[l->num_pieces++] =
-            (piece){.place = place, .end_place = pl_fewer(place + rows, places)};
+            (piece){.of = l, .place = place, .end_place = pl_fewer(place + rows, places)};
 }
 
 /* Rejects a profile that the memory cannot hold before the machine swaps, or other programs are

@@ -138,9 +138,7 @@ popliner_status popliner_profile_by_tile(const popliner_profile *p, popliner_by_
         return pl_fail(error, POPLINER_ERROR_USAGE, "%d is not a popliner_by_tile", (int)what);
     memcpy(&series, (const char *)p + by_tile_rows[row].array, sizeof series);
     memcpy(&count, (const char *)p + by_tile_rows[row].count, sizeof count);
-    popliner_status status = pl_walk_check_index(index, count, by_tile_rows[row].items, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(pl_walk_check_index(index, count, by_tile_rows[row].items, error));
     memset(by_tile, 0, p->target.num_tiles * sizeof *by_tile);
     if (num_parts > 1 && p->num_category_parts == 0) /* there is no account */
         return POPLINER_OK;
@@ -325,9 +323,7 @@ popliner_status popliner_profile_get(const popliner_profile *p, popliner_item ki
     if ((unsigned)kind >= POPLINER_NUM_ITEMS)
         return pl_fail(error, POPLINER_ERROR_USAGE, "%d is not a popliner_item", (int)kind);
     const size_t *count = (const size_t *)((const char *)p + kinds[kind].count_offset);
-    popliner_status status = pl_walk_check_index(index, *count, kinds[kind].what, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(pl_walk_check_index(index, *count, kinds[kind].what, error));
     kinds[kind].fill(p, index, &own);
     return pl_struct_fill(result, &own, kinds[kind].size, kinds[kind].structure, error);
 }

@@ -392,7 +392,6 @@ void pl_checks_of_programs(pl_checks *c) {
     c->num_inside = pl_reading_new(c->reading, p->num_steps, sizeof *c->num_inside);
     c->is_child = pl_reading_new(c->reading, p->num_programs, sizeof *c->is_child);
     c->is_seen = pl_reading_new(c->reading, p->num_lists, sizeof *c->is_seen);
-    c->is_never_named = pl_reading_new(c->reading, p->num_categories, sizeof *c->is_never_named);
     c->first_step = pl_reading_new(c->reading, p->num_lists, sizeof *c->first_step);
     c->seen_in = pl_reading_new(c->reading, p->num_classes, sizeof *c->seen_in);
     c->by_tile = pl_checks_new(c, NUM_SERIES * c->num_tiles);

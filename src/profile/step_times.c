@@ -15,10 +15,6 @@ static uint64_t multiply(uint64_t a, uint64_t b) {
     return b != 0 && a > longest / b ? longest : a * b;
 }
 
-static uint64_t cycles_of(const pl_step_times *time, const popliner_profile *p, size_t step) {
-    return time->is_in_cycles ? p->program_cycles[p->step_program[step]] : !time->has_inner[step];
-}
-
 popliner_status pl_step_times_find(pl_step_times *time, const popliner_profile *p, bool is_once,
                                    popliner_error *error) {
     time->is_in_cycles = pl_profile_cycles_source(p) >= POPLINER_CYCLES_ESTIMATED;
@@ -33,8 +29,9 @@ popliner_status pl_step_times_find(pl_step_times *time, const popliner_profile *
     for (size_t step = p->num_steps; step-- > 0;) {
         uint64_t repeats =
             is_once || p->num_timed_programs == 0 ? 1 : p->program_repeats[p->step_program[step]];
-        uint64_t length = add(multiply(time->end[step], time->has_inner[step] ? repeats : 1),
-                              cycles_of(time, p, step));
+        const bool has_inner = time->has_inner[step];
+        uint64_t own = time->is_in_cycles ? p->program_cycles[p->step_program[step]] : !has_inner;
+        uint64_t length = add(multiply(time->end[step], has_inner ? repeats : 1), own);
         time->end[step] = length;
         uint32_t parent = p->step_parent[step];
         if (parent != PL_NONE) {

@@ -97,8 +97,7 @@ typedef struct pl_table_rows {
     struct pl_reading *reading;
     pl_table_number number;
     pl_rows rows;
-    size_t
-        place; /* the item; else the number of the row, from 0, without those that were skipped */
+    size_t place; /* the item; else the number of the row among those not skipped, from 0 */
     uint64_t values[PL_MAX_COLUMNS];
     size_t num_columns; /* this and the rest are for the engine */
     pl_field fields[PL_MAX_COLUMNS];

@@ -273,7 +273,9 @@ static void append_var_ids(mk_profile *profile, const mk_compute_set *set, var_i
             vars->ids[count++] = mk_var_id(profile, variables[i], tile);
         }
     }
-    pl_diff_rle_write(&profile->blob, vars->ids, count);
+    for (size_t i = count; i-- > 1;)
+        vars->ids[i] -= vars->ids[i - 1];
+    pl_rle_write(&profile->blob, vars->ids, count);
 }
 
 static void write_compute_set(mk_profile *profile, mk_rows *rows, mk_rows *instances,
