@@ -30,7 +30,8 @@ enum {
     USUAL_WIDTH = 24,
     MOST_WIDTH = 256, /* where it takes no longer */
     WIDTH_OF_ARCS = 1 << 18,
-    MOST_ROUNDS = 3,
+    MOST_ROUNDS = 6,
+    ROUNDS_OF_WIDTH = 3,        /* then each is twice as wide */
     PARTS_OF_WORK_OF_BEAMS = 8, /* after which none begins */
     MOST_MOVED = 4,
     STEPS_OF_STAGES = 2000,
@@ -503,6 +504,8 @@ static popliner_status search_beam(step_search *s, popliner_error *error) {
     keep_chains(s);
     for (size_t round = 0; status == POPLINER_OK && round < MOST_ROUNDS; ++round) {
         pl_arrays own = {0};
+        if (round >= ROUNDS_OF_WIDTH)
+            s->width = pl_more(1, pl_fewer(s->width * 2, MAX_BEAM / num_places));
         if (*s->work < begun - begun / PARTS_OF_WORK_OF_BEAMS)
             break;
         s->num_guides = pl_fewer(s->num_paths, MOST_GUIDES);
