@@ -222,8 +222,8 @@ static void errors(void **state) {
     assert_int_equal(pl_layers_assign(c.profile, c.operations, &bad_regex, &no_layers, NULL),
                      POPLINER_ERROR_USAGE);
     assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
-    const pl_diagnosis_subject whole = {c.profile, c.operations, of, chain, meter, false, 9, 9};
-    assert_int_equal(pl_diagnose(&whole, &diagnosis, NULL), POPLINER_ERROR_USAGE);
+    const popliner_interval no_units = {9, 9, 1};
+    assert_int_equal(pl_diagnose(meter, false, &no_units, &diagnosis, NULL), POPLINER_ERROR_USAGE);
     analysis = read_sample();
     assert_int_equal(
         popliner_analysis_diagnose(analysis, POPLINER_MEMORY_MODEL_FULL, false, 9, 9, &made, NULL),

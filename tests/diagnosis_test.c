@@ -47,10 +47,8 @@ static pl_diagnosis diagnose(const subject *s, bool layer_operations_only, size_
                              size_t last_unit) {
     pl_diagnosis d = {0};
     popliner_error error = {.message = ""};
-    const pl_diagnosis_subject whole = {s->c->profile, s->c->operations, s->layers,
-                                        s->chain,      s->meter,         layer_operations_only,
-                                        first_unit,    last_unit};
-    if (pl_diagnose(&whole, &d, &error) != POPLINER_OK)
+    const popliner_interval units = {first_unit, last_unit, 1};
+    if (pl_diagnose(s->meter, layer_operations_only, &units, &d, &error) != POPLINER_OK)
         fail_msg("%s: %s", s->c->name, error.message);
     return d;
 }
@@ -767,9 +765,8 @@ static void refuses_units_that_are_not_there(void **state) {
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         pl_diagnosis d = {0};
         popliner_error error = {.message = ""};
-        const pl_diagnosis_subject whole = {c.profile, c.operations, s.layers,    s.chain,
-                                            s.meter,   i == 2,       wrong[i][0], wrong[i][1]};
-        assert_int_equal(pl_diagnose(&whole, &d, &error), POPLINER_ERROR_USAGE);
+        const popliner_interval units = {wrong[i][0], wrong[i][1], 1};
+        assert_int_equal(pl_diagnose(s.meter, i == 2, &units, &d, &error), POPLINER_ERROR_USAGE);
         assert_true(*error.message != '\0');
         assert_null(d.programs);
     }

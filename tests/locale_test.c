@@ -94,11 +94,8 @@ static void add_reports(pl_text *all, const golden_case *c) {
     pl_diagnosis diagnosis = {0};
     char *text = NULL;
     assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
-    const pl_diagnosis_subject whole = {c->profile, c->operations, layers, chain,
-                                        meter,      false,         0,      SIZE_MAX};
-    assert_int_equal(pl_diagnose(&whole, &diagnosis, NULL), POPLINER_OK);
-    diagnosis.profile = c->profile;
-    diagnosis.operations = c->operations;
+    const popliner_interval all_units = {0, SIZE_MAX, 1};
+    assert_int_equal(pl_diagnose(meter, false, &all_units, &diagnosis, NULL), POPLINER_OK);
     assert_int_equal(pl_option_names_take(NULL, &diagnosis.option_names, NULL), POPLINER_OK);
     const popliner_diagnosis *told = (popliner_diagnosis *)&diagnosis;
     const popliner_plot_options screen = POPLINER_PLOT_OPTIONS_INIT;

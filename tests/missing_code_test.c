@@ -360,9 +360,8 @@ static void check_model(const golden_case *c, const found *f, const char *regex,
     pl_stage_meter *meter;
     pl_diagnosis d = {0};
     assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
-    const pl_diagnosis_subject whole = {c->profile, c->operations, layers, chain,
-                                        meter,      layers_only,   0,      SIZE_MAX};
-    assert_int_equal(pl_diagnose(&whole, &d, NULL), POPLINER_OK);
+    const popliner_interval all = {0, SIZE_MAX, 1};
+    assert_int_equal(pl_diagnose(meter, layers_only, &all, &d, NULL), POPLINER_OK);
     bool *program_seen = test_new_array(f->num_programs, sizeof *program_seen);
     for (size_t i = 0; i < pl_operations_count(c->operations); i++) {
         const popliner_operation *operation = pl_operation_at(c->operations, i);

@@ -43,8 +43,7 @@ static void check_with(const golden_case *c, const pl_layers *layers) {
     popliner_stage_memory memory = {0};
     assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
     assert_int_equal(pl_stage_meter_create(single_chain, 0, &single, NULL), POPLINER_OK);
-    assert_int_equal(pl_operation_sums_measure(c->operations, meter, NULL, &sums, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_operation_sums_measure(meter, NULL, &sums, NULL), POPLINER_OK);
     for (size_t i = 0; i < pl_operations_count(c->operations); i++) {
         size_t first = 0; /* the first of its context */
         while (pl_operation_at(c->operations, first)->debug_context !=

@@ -116,8 +116,6 @@ static int begin(void **state) {
                                      .cycles_per_time_unit = 2,
                                      .cuts_per_unit = 1,
                                      .has_cycles = true,
-                                     .profile = s.c.profile,
-                                     .operations = s.c.operations,
                                      .chain = s.chain,
                                      .meter = s.meter};
     assert_int_equal(pl_option_names_take(NULL, &s.input.option_names, NULL), POPLINER_OK);
@@ -144,12 +142,9 @@ static int end(void **state) {
 /* ---- tasks ---- */
 
 static popliner_status make_diagnosis(void *user, char **text, popliner_error *error) {
-    const pl_diagnosis_subject whole = {s.c.profile, s.c.operations, s.layers, s.chain,
-                                        s.meter,     false,          0,        SIZE_MAX};
+    const popliner_interval all = {0, SIZE_MAX, 1};
     pl_diagnosis diagnosis = {0};
-    popliner_status status = pl_diagnose(&whole, &diagnosis, error);
-    diagnosis.profile = s.c.profile;
-    diagnosis.operations = s.c.operations;
+    popliner_status status = pl_diagnose(s.meter, false, &all, &diagnosis, error);
     diagnosis.option_names = s.input.option_names;
     const popliner_diagnosis *told = (popliner_diagnosis *)&diagnosis;
     const popliner_plot_options screen = POPLINER_PLOT_OPTIONS_INIT;
@@ -281,12 +276,8 @@ static popliner_status make_certificate(void *user, char **text, popliner_error 
 
 static popliner_status make_table(pl_table_writer *write, const pl_sharing *pairs, char **text,
                                   popliner_error *error) {
-    const pl_section_source source = {.profile = s.c.profile,
-                                      .operations = s.c.operations,
-                                      .layers = s.layers,
-                                      .chain = s.chain,
-                                      .meter = s.meter,
-                                      .pairs = pairs};
+    const pl_section_source source = {
+        .profile = s.c.profile, .chain = s.chain, .meter = s.meter, .pairs = pairs};
     pl_text made = {0};
     const popliner_status status = write(&source, ',', &made, error);
     return pl_text_finish(&made, status, text, error);
@@ -309,8 +300,7 @@ static popliner_status make_operations(void *user, char **text, popliner_error *
 
 static popliner_status make_square(void *user, char **text, popliner_error *error) {
     pl_sharing sharing = {0};
-    popliner_status status =
-        pl_sharing_measure(s.c.profile, s.c.operations, s.layers, s.chain->usage, &sharing, error);
+    popliner_status status = pl_sharing_measure(s.chain, &sharing, error);
     if (status == POPLINER_OK)
         status =
             make_table(*(popliner_table *)user == POPLINER_TABLE_AFFINITY ? pl_report_affinity

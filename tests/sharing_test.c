@@ -14,14 +14,11 @@
 
 static void measure_into(const golden_case *c, const pl_layers *layers, pl_sharing *sharing) {
     popliner_error error = {.message = ""};
-    pl_arrays own = {0};
-    pl_operation_usage usage = {0};
-    pl_operation_usage_find(&usage, &own, c->profile, c->operations);
-    if (pl_sharing_measure(c->profile, c->operations, layers, &usage, sharing, &error) !=
-        POPLINER_OK)
+    pl_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
+    if (pl_sharing_measure(chain, sharing, &error) != POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
     assert_int_equal(sharing->num_layers, pl_layers_num_units(layers) - 1);
-    pl_arrays_free(&own);
+    pl_chain_free(chain);
 }
 
 static pl_sharing measure(const golden_case *c, const pl_layers *layers) {

@@ -358,7 +358,8 @@ popliner_status pl_analysis_begin(popliner_analysis *analysis, popliner_memory_m
 popliner_status pl_analysis_check_certificate(const popliner_analysis *analysis,
                                               const pl_certificate *certificate, const char *user,
                                               popliner_error *error) {
-    if (certificate == NULL || certificate->input.profile == analysis->profile)
+    const pl_chain *chain = certificate == NULL ? NULL : certificate->input.chain;
+    if (certificate == NULL || (chain != NULL && chain->profile == analysis->profile))
         return POPLINER_OK;
     return pl_fail(error, POPLINER_ERROR_USAGE, "%s needs a certificate of this analysis", user);
 }
@@ -385,9 +386,8 @@ bool popliner_analysis_debug_path(const popliner_analysis *analysis, uint64_t id
 
 /* ---- the diagnosis, and what layers share ---- */
 
-/* `wanted` has what the caller says of the subject. */
 static popliner_status diagnose_in_turn(popliner_analysis *a, popliner_memory_model model,
-                                        const pl_diagnosis_subject *wanted,
+                                        bool layer_operations_only, const popliner_interval *units,
                                         pl_diagnosis **diagnosis, popliner_error *error) {
     const double start = pl_clock_seconds();
     PL_TRY(pl_analysis_require_variables(a, error));
@@ -395,20 +395,12 @@ static popliner_status diagnose_in_turn(popliner_analysis *a, popliner_memory_mo
     pl_diagnosis *made = calloc(1, sizeof *made);
     if (made == NULL)
         return pl_fail_memory(error, "the diagnosis");
-    pl_diagnosis_subject subject = *wanted;
-    subject.profile = a->profile;
-    subject.operations = a->operations;
-    subject.layers = a->layers;
-    subject.chain = a->models[model].chain;
-    subject.meter = a->models[model].meter;
-    const popliner_status status = pl_diagnose(&subject, made, error);
+    const popliner_status status =
+        pl_diagnose(a->models[model].meter, layer_operations_only, units, made, error);
     if (status != POPLINER_OK) {
         free(made); /* it is empty */
         return status;
     }
-    made->profile = a->profile;
-    made->operations = a->operations;
-    made->info = a->info;
     made->option_names = a->option_names;
     pl_step(&a->listener, "Diagnosing", start);
     *diagnosis = made;
@@ -419,13 +411,12 @@ popliner_status popliner_analysis_diagnose(popliner_analysis *analysis, popliner
                                            bool layer_operations_only, size_t first_unit,
                                            size_t last_unit, popliner_diagnosis **diagnosis,
                                            popliner_error *error) {
-    const pl_diagnosis_subject wanted = {.layer_operations_only = layer_operations_only,
-                                         .first_unit = first_unit,
-                                         .last_unit = last_unit};
+    const popliner_interval units = {first_unit, last_unit, 1};
     pl_diagnosis *made = NULL;
     *diagnosis = NULL;
     PL_TRY(pl_analysis_enter(analysis, error));
-    const popliner_status status = diagnose_in_turn(analysis, model, &wanted, &made, error);
+    const popliner_status status =
+        diagnose_in_turn(analysis, model, layer_operations_only, &units, &made, error);
     *diagnosis = made == NULL ? NULL : &made->told;
     return pl_analysis_leave(analysis, status);
 }
@@ -433,10 +424,9 @@ popliner_status popliner_analysis_diagnose(popliner_analysis *analysis, popliner
 popliner_status pl_analysis_keep_diagnosis(popliner_analysis *a, popliner_memory_model model,
                                            const pl_diagnosis **diagnosis, popliner_error *error) {
     pl_diagnosis **kept = &a->models[model].diagnosis;
-    popliner_status status = POPLINER_OK;
-    if (*kept == NULL)
-        status =
-            diagnose_in_turn(a, model, &(pl_diagnosis_subject){.last_unit = SIZE_MAX}, kept, error);
+    const popliner_interval all = {0, SIZE_MAX, 1};
+    const popliner_status status =
+        *kept != NULL ? POPLINER_OK : diagnose_in_turn(a, model, false, &all, kept, error);
     *diagnosis = *kept;
     return status;
 }
@@ -447,8 +437,7 @@ popliner_status pl_analysis_pair_layers(popliner_analysis *a, popliner_memory_mo
     PL_TRY(pl_analysis_require_variables(a, error));
     PL_TRY(pl_analysis_begin(a, model, PL_NEED_CHAIN, error));
     if (a->sharing.affinity_bytes == NULL)
-        PL_TRY(pl_sharing_measure(a->profile, a->operations, a->layers,
-                                  a->models[model].chain->usage, &a->sharing, error));
+        PL_TRY(pl_sharing_measure(a->models[model].chain, &a->sharing, error));
     *sharing = &a->sharing;
     return POPLINER_OK;
 }

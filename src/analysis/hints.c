@@ -11,6 +11,7 @@
 #include "base/failure.h"
 #include "base/structs.h"
 #include "base/text.h"
+#include "memory/chain_data.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 #include "solve/options.h"
@@ -413,11 +414,11 @@ static void add_more(hinting *h, const popliner_infeasibility *why) {
 static void add_such(const hinting *h, uint64_t bytes, pl_text *words) {
     if (h->analysis == NULL) {
         pl_text_add(words, "if there were such devices");
-    } else if (bytes > h->c->input.profile->target.bytes_per_tile) {
+    } else if (bytes > h->c->input.chain->profile->target.bytes_per_tile) {
         pl_text_add(words, "if there were such tiles");
     } else {
         pl_text_format(words, "the device has %s",
-                       PL_GROUPED(h->c->input.profile->target.bytes_per_tile));
+                       PL_GROUPED(h->c->input.chain->profile->target.bytes_per_tile));
     }
 }
 
@@ -472,11 +473,11 @@ static void add_recompute_for_fewer(hinting *h) {
     if (own->num_ipus < 2 || !is_fewest || !may_recompute(h) || num_units > MOST_UNITS)
         return;
     t.asked.recompute = POPLINER_RECOMPUTE_AUTO;
-    const bool is_known =
-        h->analysis == NULL
-            ? solve_choices_of_costs(&t)
-            : h->c->input.profile->target.num_tiles * num_units * num_units <= MOST_STAGE_TILES &&
-                  solve(&t);
+    const bool is_known = h->analysis == NULL ? solve_choices_of_costs(&t)
+                                              : h->c->input.chain->profile->target.num_tiles *
+                                                            num_units * num_units <=
+                                                        MOST_STAGE_TILES &&
+                                                    solve(&t);
     if (is_known && t.fits && t.num_ipus < own->num_ipus)
         add(h, "Try", &t, option_of(h, "recompute auto"), words_of(&t, true, ""));
 }

@@ -72,8 +72,6 @@ static popliner_status make_ready(popliner_analysis *a, ingredients needed,
     if ((needed == PROGRAMS || needed == EXCHANGES) &&
         (source->operation_of = find_operations(a, source->arrays)) == NULL)
         return pl_fail_memory(error, "the programs");
-    source->operations = a->operations;
-    source->layers = a->layers;
     source->chain = a->models[model].chain;
     source->meter = a->models[model].meter;
     return POPLINER_OK;
@@ -392,9 +390,7 @@ popliner_status popliner_trace_text(popliner_analysis *analysis, popliner_memory
                                    of_stages != NULL ? PL_NEED_METER : PL_NEED_CHAIN, error);
     if (status == POPLINER_OK) {
         const pl_model_parts *parts = &analysis->models[model];
-        const pl_trace_source source = {analysis->profile, analysis->operations, parts->chain,
-                                        certificate, parts->meter};
-        status = pl_trace_make(&source, text, error);
+        status = pl_trace_make(parts->chain, certificate, parts->meter, text, error);
     }
     return pl_analysis_leave(analysis, status);
 }

@@ -121,8 +121,6 @@ static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *pl
         .cuts_per_unit = 1,
         .has_cycles = t->costs != NULL && !t->is_greedy && popliner_costs_has_cycles(t->costs),
         .costs = is_evaluation ? t->costs : NULL,
-        .profile = t->analysis->profile,
-        .operations = t->analysis->operations,
         .chain = t->chain,
         .option_names = t->analysis->option_names,
         .warnings = {&t->analysis->recorder.warnings, &t->recorder.warnings},

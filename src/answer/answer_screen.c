@@ -84,7 +84,7 @@ static pl_text ipus_text(const popliner_plan_stage *stage) {
 static pl_text head_text(const pl_certificate *c, const pl_layout *layout, bool is_of_need) {
     enum { NARROW = 80 };
     const size_t width = layout->screen.width;
-    const char *what = c->input.profile != NULL ? "fullest tile" : "memory";
+    const char *what = c->input.chain != NULL ? "fullest tile" : "memory";
     const bool is_short = width < PL_MOST_WIDTH || is_of_need;
     pl_text text = {0};
     if (!is_of_need)
@@ -203,7 +203,7 @@ static void write_table(const pl_certificate *c, pl_layout *layout) {
         shares = shares || !is_first_of_ipu(c, i);
     if (shares)
         pl_layout_sentence(layout, PL_TINT_NONE, "",
-                           c->input.profile != NULL
+                           c->input.chain != NULL
                                ? "\" The first stage on an IPU has the bytes of all its stages."
                                : "\" The first stage on a device has the bytes of all its stages.");
 }
@@ -244,7 +244,8 @@ static pl_text place_text(const pl_certificate *c, const popliner_stage_detail *
     const size_t room = layout->screen.width > used + LEAST_NAME
                             ? layout->screen.width - used
                             : layout->screen.width - PL_LABEL_WIDTH;
-    pl_layout_add_name(layout, &text, pl_operation_at(c->input.operations, operation)->name, room);
+    pl_layout_add_name(layout, &text, pl_operation_at(c->input.chain->operations, operation)->name,
+                       room);
     return text;
 }
 

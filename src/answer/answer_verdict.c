@@ -12,7 +12,7 @@
 
 static bool is_layer(const pl_certificate *c, size_t unit) {
     const uint8_t *counted = c->input.options->counted_units;
-    return c->input.profile != NULL && (counted == NULL || counted[unit] != 0);
+    return c->input.chain != NULL && (counted == NULL || counted[unit] != 0);
 }
 
 const char *pl_certificate_kind(const pl_certificate *c, size_t unit, size_t other) {
@@ -268,7 +268,7 @@ static pl_tint add_failure(const pl_certificate *c, pl_text *bold, pl_text *plai
         pl_text_format(plain, "%s needs %s bytes or more on some %s.",
                        !is_whole && has_layers_everywhere(c) ? " with a layer in each stage" : "",
                        PL_GROUPED(why->enough_bytes_bound),
-                       c->input.profile != NULL ? "tile" : "device");
+                       c->input.chain != NULL ? "tile" : "device");
     } else {
         pl_text_add(plain, "Proven: every split is above a limit.");
     }

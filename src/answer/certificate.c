@@ -98,7 +98,7 @@ static popliner_status tell_ipu(const pl_certificate *c, popliner_recompute reco
     if (!is_known)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "a certificate of %zu stages on one IPU needs a meter", num_stages);
-    *detail = pl_stage_details_get(details, in->profile, &pipeline, stages);
+    *detail = pl_stage_details_get(details, in->chain->profile, &pipeline, stages);
     return pl_stage_ipus_count(in->chain, stages, num_stages, &detail->num_ipus, error);
 }
 
@@ -316,7 +316,7 @@ static popliner_status copy_input(pl_certificate *c, const pl_certificate_input 
                                   popliner_error *error) {
     const size_t num_units = input->num_units;
     c->input = *input;
-    c->is_measured = input->profile != NULL;
+    c->is_measured = input->chain != NULL;
     PL_TRY(pl_owned_options_copy(&c->options, input->options, num_units, error));
     const char **names = pl_arrays_new(&c->arrays, num_units, sizeof *names);
     for (size_t unit = 0; names != NULL && unit < num_units; unit++)

@@ -47,11 +47,9 @@ typedef struct pl_certificate_input {
     /* Warnings of the profile and of the request; NULL: none. They need not outlive it. */
     const pl_messages *warnings[2];
 
-    /* Where the costs come from, which has to outlive the certificate: the first three or none.
+    /* The chain of a profile that the costs come from, which has to outlive the certificate, or NULL.
      * Details tell what a stage needs that has an IPU to itself; other stages are measured, and
      * checked, which needs a meter. The last ones are for making it. */
-    const popliner_profile *profile;
-    const pl_operations *operations;
     const pl_chain *chain;
     pl_stage_meter *meter; /* measures other stages meanwhile */
     /* by what the stages recompute, or NULL */

@@ -11,6 +11,7 @@
 #include "memory/parts.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
+#include "profile/profile_data.h"
 #include "solve/objective.h"
 
 /* ---- what reports share ---- */
@@ -149,18 +150,17 @@ static void put_peak(const pl_certificate *c, const popliner_stage_detail *d, pl
     if (!pl_put_open_if(json, c->is_measured, "peak", '{'))
         return;
     size_t operation = pl_chain_operation_at(in->chain, d->step);
-    popliner_step step = POPLINER_STEP_INIT;
-    popliner_program program = POPLINER_PROGRAM_INIT;
-    if (popliner_profile_get(in->profile, POPLINER_ITEM_STEP, d->step, &step, NULL) == POPLINER_OK)
-        popliner_profile_get(in->profile, POPLINER_ITEM_PROGRAM, step.program, &program, NULL);
+    const popliner_profile *p = in->chain->profile;
+    const uint32_t program = d->step < p->num_steps ? p->step_program[d->step] : PL_NONE;
     pl_put_number(json, "tile", d->tile);
     pl_put_number(json, "step", d->step);
     pl_put_number(json, "bytes", d->tile_bytes);
     for (size_t part = 0; part < PL_NUM_TILE_PARTS; part++)
         pl_put_number(json, pl_tile_parts[part].key, pl_tile_part_bytes(d, part));
     pl_put_text(json, "operation",
-                operation == SIZE_MAX ? NULL : pl_operation_at(in->operations, operation)->name);
-    pl_put_text(json, "program", program.name);
+                operation == SIZE_MAX ? NULL
+                                      : pl_operation_at(in->chain->operations, operation)->name);
+    pl_put_text(json, "program", program == PL_NONE ? NULL : pl_profile_program_name(p, program));
     put_variables(d, json);
     pl_put_close(json);
 }

@@ -47,12 +47,12 @@ static void add_number(pl_text *text, uint64_t value, uint64_t divisor) {
 }
 
 const char *pl_certificate_devices(const pl_certificate *c, size_t count) {
-    const bool is_ipu = c->input.profile != NULL || c->is_of_ipus;
+    const bool is_ipu = c->input.chain != NULL || c->is_of_ipus;
     return count == 1 ? is_ipu ? "IPU" : "device" : is_ipu ? "IPUs" : "devices";
 }
 
 const char *pl_certificate_per_tile(const pl_certificate *c, const char *words) {
-    return c->input.profile != NULL ? words : "";
+    return c->input.chain != NULL ? words : "";
 }
 
 static const char *name_of_unit(const pl_certificate *c, popliner_objective objective) {

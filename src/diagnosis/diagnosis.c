@@ -119,7 +119,7 @@ static void diagnose_coverage(const pl_operations *operations, const pl_layers *
 
 /* Counts the programs by type. O(programs * types). */
 static void diagnose_program_types(const pl_explained *explained, pl_diagnosis *d) {
-    const popliner_profile *p = explained->profile;
+    const popliner_profile *p = explained->chain->profile;
     for (uint32_t program = 0; program < p->num_programs; program++) {
         const char *type = pl_profile_string(p, p->program_type_name[program]);
         size_t place = 0;
@@ -140,7 +140,7 @@ static void diagnose_program_types(const pl_explained *explained, pl_diagnosis *
 /* Sums by category and tile: item category * num_tiles + tile. */
 static void sum_categories(const pl_explained *explained, uint64_t *explained_bytes,
                            uint64_t *truth_bytes) {
-    const popliner_profile *p = explained->profile;
+    const popliner_profile *p = explained->chain->profile;
     size_t num_tiles = p->target.num_tiles;
     for (size_t tile = 0; tile < num_tiles; tile++)
         for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1];
@@ -163,7 +163,7 @@ static void sum_categories(const pl_explained *explained, uint64_t *explained_by
 
 /* Fills the categories. O(variables + categories * tiles). */
 static void diagnose_categories(const pl_explained *explained, pl_diagnosis *d) {
-    const popliner_profile *p = explained->profile;
+    const popliner_profile *p = explained->chain->profile;
     size_t num_tiles = p->target.num_tiles;
     pl_arrays own = {0};
     uint64_t *explained_bytes =
@@ -191,7 +191,7 @@ static void diagnose_categories(const pl_explained *explained, pl_diagnosis *d) 
 /* Returns the bytes that are explained on a tile at a step; *missing_bytes becomes the rest. */
 static uint64_t add_up(const pl_explained *explained, size_t tile, size_t step,
                        uint64_t *missing_bytes) {
-    const popliner_profile *p = explained->profile;
+    const popliner_profile *p = explained->chain->profile;
     uint64_t bytes = 0;
     *missing_bytes = 0;
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++)
@@ -217,13 +217,12 @@ static bool has_account_by_tile(const popliner_profile *p) {
 /* Finds the compiler's largest total over the steps of the requested units. bytes[num_steps] is
  * scratch. */
 static popliner_status find_bottleneck(const pl_explained *explained,
-                                       const pl_diagnosis_subject *subject, popliner_peak *peaks,
+                                       const popliner_interval *units, popliner_peak *peaks,
                                        uint64_t *bytes, pl_diagnosis *d, popliner_error *error) {
     const pl_chain *chain = explained->chain;
-    const popliner_profile *p = explained->profile;
-    size_t last_unit = subject->last_unit;
+    const popliner_profile *p = explained->chain->profile;
     bool has_account = has_account_by_tile(p);
-    bool all_steps = subject->first_unit == 0 && last_unit >= chain->num_units - 1;
+    bool all_steps = units->first_unit == 0 && units->last_unit >= chain->num_units - 1;
     popliner_status status = popliner_liveness_peaks(p, NULL, 0, p->num_steps, peaks, error);
     for (size_t tile = 0; status == POPLINER_OK && tile < p->target.num_tiles; tile++) {
         uint64_t always_live =
@@ -240,7 +239,7 @@ static popliner_status find_bottleneck(const pl_explained *explained,
             for (size_t step = 0; status == POPLINER_OK && step < p->num_steps; step++) {
                 uint32_t operation = chain->operation_of_step[step];
                 size_t unit = operation == PL_NONE ? 0 : chain->unit_of_operation[operation];
-                if (unit >= subject->first_unit && unit <= last_unit &&
+                if (unit >= units->first_unit && unit <= units->last_unit &&
                     (most_step == SIZE_MAX || bytes[step] > most)) {
                     most = bytes[step];
                     most_step = step;
@@ -258,7 +257,7 @@ static popliner_status find_bottleneck(const pl_explained *explained,
 
 /* Finds the explained bytes at the compiler's largest total. */
 static void compare_there(const pl_explained *explained, pl_diagnosis *d) {
-    const popliner_profile *p = explained->profile;
+    const popliner_profile *p = explained->chain->profile;
     uint64_t missing_bytes;
     d->told.explained_bytes = add_up(explained, d->told.tile, d->told.step, &missing_bytes);
     if (!pl_chain_is_full(explained->chain))
@@ -271,7 +270,7 @@ static void compare_there(const pl_explained *explained, pl_diagnosis *d) {
  * total. */
 static void compare_everywhere(const pl_explained *explained, const popliner_peak *peaks,
                                pl_diagnosis *d) {
-    const popliner_profile *p = explained->profile;
+    const popliner_profile *p = explained->chain->profile;
     const popliner_stage_memory *stage = &explained->stage;
     bool compares_own_step = !pl_chain_is_full(explained->chain);
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
@@ -292,18 +291,16 @@ static void compare_everywhere(const pl_explained *explained, const popliner_pea
         d->told.tiles_off = SIZE_MAX;
 }
 
-/* Fills the bottlenecks and the missing bytes, there and on all tiles, for the units of the
- * subject. Errors: MEMORY. Cost: a few passes over the variables and over what programs touch. */
+/* Fills the bottlenecks and the missing bytes, there and on all tiles, for the units. Errors: MEMORY. Cost: a few passes over the variables and over what programs touch. */
 static popliner_status diagnose_bottleneck(const pl_explained *explained,
-                                           const pl_diagnosis_subject *subject, pl_diagnosis *d,
+                                           const popliner_interval *units, pl_diagnosis *d,
                                            popliner_error *error) {
-    const popliner_profile *p = explained->profile;
+    const popliner_profile *p = explained->chain->profile;
     pl_arrays own = {0};
     popliner_peak *peaks = pl_arrays_new(&own, p->target.num_tiles, sizeof *peaks);
     uint64_t *bytes = pl_arrays_new(&own, p->num_steps, sizeof *bytes);
-    popliner_status status = own.failed
-                                 ? pl_fail_memory(error, "the diagnosis")
-                                 : find_bottleneck(explained, subject, peaks, bytes, d, error);
+    popliner_status status = own.failed ? pl_fail_memory(error, "the diagnosis")
+                                        : find_bottleneck(explained, units, peaks, bytes, d, error);
     if (status == POPLINER_OK) {
         compare_there(explained, d);
         compare_everywhere(explained, peaks, d);
@@ -323,8 +320,8 @@ static void find_steps(const pl_explained *explained, pl_diagnosis *d) {
     d->told.last_step = 0;
     for (size_t i = 0; i < explained->num_counted; i++) {
         const popliner_operation *operation =
-            pl_operation_at(explained->operations, explained->counted[i]);
-        bool in_layer = pl_layers_unit_of(explained->layers, explained->counted[i]) > 0;
+            pl_operation_at(explained->chain->operations, explained->counted[i]);
+        bool in_layer = pl_layers_unit_of(explained->chain->layers, explained->counted[i]) > 0;
         if (i == 0 || (in_layer && !has_layer))
             d->told.first_step = operation->first_step;
         has_layer = has_layer || in_layer;
@@ -356,31 +353,29 @@ static void contradict(pl_diagnosis *d) {
     free(text.data);
 }
 
-popliner_status pl_diagnose(const pl_diagnosis_subject *subject, pl_diagnosis *diagnosis,
+popliner_status pl_diagnose(pl_stage_meter *meter, bool layer_operations_only,
+                            const popliner_interval *units, pl_diagnosis *diagnosis,
                             popliner_error *error) {
-    const pl_chain *chain = subject->chain;
+    const pl_chain *chain = meter->chain;
+    pl_explained explained = {.chain = NULL};
     pl_diagnosis_clear(diagnosis);
-    if (subject->first_unit >= chain->num_units || subject->first_unit > subject->last_unit)
+    if (units->first_unit >= chain->num_units || units->first_unit > units->last_unit)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "units %zu to %zu: expected units of the chain, 0 to %zu",
-                       subject->first_unit, subject->last_unit, chain->num_units - 1);
+                       "units %zu to %zu: expected units of the chain, 0 to %zu", units->first_unit,
+                       units->last_unit, chain->num_units - 1);
+    diagnosis->profile = chain->profile;
     diagnosis->told = (popliner_diagnosis){.model = chain->model,
-                                           .layer_operations_only = subject->layer_operations_only,
+                                           .layer_operations_only = layer_operations_only,
                                            .program_name = "",
                                            .suggested_regex = diagnosis->regex,
                                            .suggestion_example = diagnosis->example};
-    pl_explained explained = {.profile = subject->profile,
-                              .operations = subject->operations,
-                              .layers = subject->layers,
-                              .chain = chain};
-    popliner_status status =
-        pl_explained_find(&explained, subject->meter, subject->layer_operations_only, error);
+    popliner_status status = pl_explained_find(&explained, meter, layer_operations_only, error);
     if (status == POPLINER_OK)
-        status = diagnose_bottleneck(&explained, subject, diagnosis, error);
+        status = diagnose_bottleneck(&explained, units, diagnosis, error);
     if (status == POPLINER_OK) {
         diagnose_program_types(&explained, diagnosis);
         diagnose_categories(&explained, diagnosis);
-        diagnose_coverage(subject->operations, subject->layers, diagnosis);
+        diagnose_coverage(chain->operations, chain->layers, diagnosis);
         contradict(diagnosis);
         find_steps(&explained, diagnosis);
         if (diagnosis->arrays.failed)

@@ -13,7 +13,6 @@
 #include "popliner/operations.h"
 #include "popliner/profile.h"
 #include "popliner/solver.h"
-#include "profile/debug_info.h"
 #include "profile/profile_data.h"
 
 /* ---- Explained memory ------------------------------------------------------------------------ */
@@ -37,11 +36,7 @@ enum { PL_SEEN_CODE = 1, PL_SEEN_DATA = 2 };
 
 /* The bytes that the counted operations explain. */
 typedef struct pl_explained {
-    const popliner_profile *profile;
-    const pl_operations *operations;
-    const pl_layers *layers;
     const pl_chain *chain;
-
     size_t *counted; /* [num_counted]: the operations that count, ascending */
     size_t num_counted;
     uint8_t *program_seen;  /* [num_programs]: 0, PL_SEEN_CODE or PL_SEEN_DATA */
@@ -57,9 +52,9 @@ typedef struct pl_explained {
     pl_arrays arrays; /* own the others */
 } pl_explained;
 
-/* Fills *explained for all operations, or only those in layers. The caller sets profile,
- * operations, layers and chain; other members must be 0. Free with pl_explained_free, also after an
- * error. Errors: MEMORY. Cost: a few passes over variables and programs. */
+/* Fills *explained for all operations of the meter's chain, or only those in layers. All members
+ * must be 0. Free with pl_explained_free, also after an error. Errors: MEMORY. Cost: a few passes
+ * over variables and programs. */
 popliner_status pl_explained_find(pl_explained *explained, pl_stage_meter *meter,
                                   bool layer_operations_only, popliner_error *error);
 void pl_explained_free(pl_explained *explained);
@@ -67,7 +62,7 @@ void pl_explained_free(pl_explained *explained);
 /* True if the variable is always live and of a category of code: then programs explain it, not its
  * being touched. */
 static inline bool pl_explained_is_code(const pl_explained *explained, size_t variable) {
-    const popliner_profile *p = explained->profile;
+    const popliner_profile *p = explained->chain->profile;
     return explained->code_of_category[p->variable_category[variable]] < PL_NUM_DIAGNOSED_CODE &&
            p->class_always_live[p->variable_class[variable]];
 }
@@ -163,28 +158,15 @@ typedef struct pl_diagnosis {
     char regex[160]; /* the suggested one, and its example */
     char example[160];
 
-    /* The objects that reports refer to; `info` may be NULL. Set by the analysis. */
     const popliner_profile *profile;
-    const pl_operations *operations;
-    const pl_debug_info *info;
-    popliner_option_names option_names;
+    popliner_option_names option_names; /* for reports; set by the analysis */
 } pl_diagnosis;
 
-/* The parts to compare; the chain is that of the layers. */
-typedef struct pl_diagnosis_subject {
-    const popliner_profile *profile;
-    const pl_operations *operations;
-    const pl_layers *layers;
-    const pl_chain *chain;
-    pl_stage_meter *meter;
-    bool layer_operations_only;
-    size_t first_unit; /* see popliner_analysis_diagnose */
-    size_t last_unit;
-} pl_diagnosis_subject;
-
-/* Compares the operations, as one stage, with the compiler's totals. Errors: USAGE (no such unit),
- * MEMORY. Cost: a few passes over variables and programs. */
-popliner_status pl_diagnose(const pl_diagnosis_subject *subject, pl_diagnosis *diagnosis,
+/* Compares the operations of the meter's chain, as one stage, with the compiler's totals, at the
+ * steps of `units` (see popliner_analysis_diagnose). Errors: USAGE (no such unit), MEMORY. Cost: a
+ * few passes over variables and programs. */
+popliner_status pl_diagnose(pl_stage_meter *meter, bool layer_operations_only,
+                            const popliner_interval *units, pl_diagnosis *diagnosis,
                             popliner_error *error);
 void pl_diagnosis_clear(pl_diagnosis *diagnosis);
 
@@ -203,11 +185,10 @@ typedef struct pl_sharing {
     uint64_t *communication_bytes;
 } pl_sharing;
 
-/* Fills the tables. Errors: USAGE if the variables are not loaded; MEMORY. Cost: a pass over the
- * variables. */
-popliner_status pl_sharing_measure(const popliner_profile *profile, const pl_operations *operations,
-                                   const pl_layers *layers, const pl_operation_usage *by_operation,
-                                   pl_sharing *sharing, popliner_error *error);
+/* Fills the tables for the layers of a chain, whatever its memory model. Errors: USAGE if the
+ * variables are not loaded; MEMORY. Cost: a pass over the variables. */
+popliner_status pl_sharing_measure(const pl_chain *chain, pl_sharing *sharing,
+                                   popliner_error *error);
 void pl_sharing_clear(pl_sharing *sharing);
 
 #endif

@@ -29,9 +29,10 @@ void pl_explained_free(pl_explained *explained) {
 }
 
 static void allocate(pl_explained *e) {
-    const popliner_profile *p = e->profile;
+    const popliner_profile *p = e->chain->profile;
     const size_t num_tiles = p->target.num_tiles;
-    e->counted = pl_arrays_new(&e->arrays, pl_operations_count(e->operations), sizeof *e->counted);
+    e->counted =
+        pl_arrays_new(&e->arrays, pl_operations_count(e->chain->operations), sizeof *e->counted);
     e->program_seen = pl_arrays_new(&e->arrays, p->num_programs, 1);
     e->variable_seen = pl_arrays_new(&e->arrays, p->num_variables, 1);
     e->code_of_category = pl_arrays_new(&e->arrays, p->num_categories, sizeof *e->code_of_category);
@@ -57,13 +58,13 @@ static void mark_variables(const pl_explained *explained, pl_arrays *own,
         counts[set] = counts[usage->sets.rest[set]] |
                       data_counts[member < num_operations ? member : member - num_operations];
     }
-    for (size_t i = 0; i < explained->profile->num_variables; i++)
+    for (size_t i = 0; i < explained->chain->profile->num_variables; i++)
         explained->variable_seen[i] = counts[usage->variable_set[i]];
 }
 
 /* Assigns the categories to the codes. */
 static void sort_categories(pl_explained *explained) {
-    const popliner_profile *p = explained->profile;
+    const popliner_profile *p = explained->chain->profile;
     /* without state by compute set in the profile, descriptors are data like any other */
     bool has_descriptors = pl_takes_told_state(explained->chain->model, p);
     for (size_t category = 0; category < p->num_categories; category++) {
@@ -80,13 +81,13 @@ static void sort_categories(pl_explained *explained) {
 static void count_operations(pl_explained *explained, bool layer_operations_only,
                              uint8_t *data_counts) {
     bool all_have_data = pl_chain_is_full(explained->chain);
-    for (size_t i = 0; i < pl_operations_count(explained->operations); i++) {
-        bool in_layer = pl_layers_unit_of(explained->layers, i) > 0;
+    for (size_t i = 0; i < pl_operations_count(explained->chain->operations); i++) {
+        bool in_layer = pl_layers_unit_of(explained->chain->layers, i) > 0;
         if (layer_operations_only && !in_layer)
             continue;
         explained->counted[explained->num_counted++] = i;
         data_counts[i] = in_layer || all_have_data;
-        const popliner_operation *operation = pl_operation_at(explained->operations, i);
+        const popliner_operation *operation = pl_operation_at(explained->chain->operations, i);
         for (size_t k = 0; k < operation->num_programs; k++) {
             uint8_t *seen = &explained->program_seen[operation->programs[k]];
             if (*seen != PL_SEEN_DATA)
@@ -110,7 +111,7 @@ static void part_state(const popliner_profile *p, const uint64_t *state,
 /* Counts the code of the programs that count, or of all; state[tiles] is 0. */
 static void count_code(const pl_explained *explained, pl_code_counter *counter, bool of_all,
                        uint64_t *state, uint64_t *const bytes[PL_NUM_DIAGNOSED_CODE]) {
-    const popliner_profile *p = explained->profile;
+    const popliner_profile *p = explained->chain->profile;
     const bool is_told = pl_takes_told_state(counter->model, p);
     uint64_t *const groups[PL_NUM_CODE_GROUPS] = {
         [PL_VERTEX_CODE] = bytes[PL_DIAGNOSED_VERTEX],
@@ -139,7 +140,7 @@ static void count_code(const pl_explained *explained, pl_code_counter *counter, 
 
 /* Sums the compiler's bytes of code. */
 static void sum_truth(pl_explained *explained) {
-    const popliner_profile *p = explained->profile;
+    const popliner_profile *p = explained->chain->profile;
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
         uint64_t bytes[PL_NUM_DIAGNOSED_CODE + 1] = {0}; /* the last: data */
         for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++)
@@ -153,11 +154,13 @@ static void sum_truth(pl_explained *explained) {
 
 popliner_status pl_explained_find(pl_explained *explained, pl_stage_meter *meter,
                                   bool layer_operations_only, popliner_error *error) {
-    const popliner_profile *p = explained->profile;
+    const popliner_profile *p = meter->chain->profile;
     pl_code_counter counter;
     pl_arrays own = {0};
+    explained->chain = meter->chain;
     uint64_t *state = pl_arrays_new(&own, p->target.num_tiles, sizeof *state);
-    uint8_t *data_counts = pl_arrays_new(&own, pl_operations_count(explained->operations), 1);
+    uint8_t *data_counts =
+        pl_arrays_new(&own, pl_operations_count(explained->chain->operations), 1);
     allocate(explained);
     own.failed = own.failed || explained->arrays.failed;
     pl_code_counter_begin(&counter, &own, explained->chain->model, p);

@@ -48,7 +48,7 @@ static void add_program(const pl_explained *explained, uint32_t program, pl_miss
     to->num_programs++;
     add_reason(to, explained->program_seen[program]
                        ? PL_MISSING_NO_LAYER
-                       : pl_program_reason(explained->operations, program));
+                       : pl_program_reason(explained->chain->operations, program));
 }
 
 /* The bytes of a code on a tile that nothing explains. */
@@ -78,7 +78,7 @@ static void add_code_of(const popliner_profile *p, int code, uint32_t program, u
  * by_tile[tiles] is scratch. */
 static void add_owners(const pl_explained *explained, int code, size_t tile, uint64_t *by_tile,
                        pl_missing_variable *item) {
-    const popliner_profile *p = explained->profile;
+    const popliner_profile *p = explained->chain->profile;
     for (uint32_t program = 0; program < p->num_programs; program++) {
         uint64_t own = 0;
         if (explained->program_seen[program])
@@ -99,7 +99,7 @@ static void name_code(const pl_explained *explained, int code, size_t tile, uint
                       pl_missing_variable *item) {
     uint64_t left_bytes = 0;
     uint64_t owned_bytes = 0;
-    for (size_t t = 0; t < explained->profile->target.num_tiles; t++) {
+    for (size_t t = 0; t < explained->chain->profile->target.num_tiles; t++) {
         const uint64_t missing = missing_code(explained, code, t);
         const uint64_t truth_bytes = explained->truth_bytes[code][t];
         const uint64_t left =
@@ -127,7 +127,7 @@ static size_t key_of(const popliner_profile *p, size_t variable) {
 /* Adds the bytes of a tile that are missing at a step, or at any (SIZE_MAX), by key. Code has no
  * name. */
 static void add_missing(const pl_explained *explained, size_t tile, size_t step, uint64_t *bytes) {
-    const popliner_profile *p = explained->profile;
+    const popliner_profile *p = explained->chain->profile;
     for (uint64_t v = p->tile_variables_start[tile]; v < p->tile_variables_start[tile + 1]; v++)
         if (!explained->variable_seen[v] && !pl_explained_is_code(explained, v) &&
             (step == SIZE_MAX || popliner_liveness_is_live(p, v, step)))
@@ -151,7 +151,7 @@ static int compare_missing(const void *left, const void *right) {
  * last_program[items] is scratch: the last counted program + 1. */
 static void find_touching_programs(const pl_explained *explained, const uint32_t *place_of_key,
                                    uint32_t *last_program, pl_missing_variables *list) {
-    const popliner_profile *p = explained->profile;
+    const popliner_profile *p = explained->chain->profile;
     for (uint32_t program = 0; program < p->num_programs; program++) {
         pl_touches touches = pl_touches_of(p, program);
         uint32_t variable;
@@ -170,7 +170,7 @@ static void find_touching_programs(const pl_explained *explained, const uint32_t
 
 void pl_missing_find(const pl_explained *explained, size_t tile, size_t step, pl_arrays *arrays,
                      pl_missing_variables *list) {
-    const popliner_profile *p = explained->profile;
+    const popliner_profile *p = explained->chain->profile;
     const size_t num_keys = (p->num_unlowered + 1) * p->num_categories;
     pl_arrays own = {0};
     uint64_t *bytes = pl_arrays_new(&own, num_keys, sizeof *bytes);

@@ -38,24 +38,17 @@ static void add_affinity(pl_sharing *sharing, const uint64_t *units, uint64_t by
             sharing->affinity_bytes[(a - 1) * n + b - 1] += bytes;
 }
 
-/* Finds the layers of a step. */
-typedef struct step_layers {
-    const popliner_profile *profile;
-    const pl_operations *operations;
-    const pl_layers *layers;
-} step_layers;
-
 /* Sets units[] to the units of the layers of a step, each once: that of its own operation, and
  * those of the Calls around it. Returns their number. */
-static size_t find_step_units(const step_layers *s, uint32_t step, uint32_t *units, size_t most) {
+static size_t find_step_units(const pl_chain *chain, uint32_t step, uint32_t *units, size_t most) {
+    const popliner_profile *p = chain->profile;
     size_t count = 0;
-    for (uint32_t at = step; at != PL_NONE && count < most; at = s->profile->step_parent[at]) {
-        bool owns = at == step ||
-                    s->profile->program_type[s->profile->step_program[at]] == POPLINER_PROGRAM_CALL;
-        uint32_t operation = s->operations->step_operation[at];
+    for (uint32_t at = step; at != PL_NONE && count < most; at = p->step_parent[at]) {
+        bool owns = at == step || p->program_type[p->step_program[at]] == POPLINER_PROGRAM_CALL;
+        uint32_t operation = chain->operations->step_operation[at];
         if (!owns || operation == PL_NONE)
             continue;
-        uint32_t unit = (uint32_t)pl_layers_unit_of(s->layers, operation);
+        uint32_t unit = (uint32_t)pl_layers_unit_of(chain->layers, operation);
         bool known = unit == 0;
         for (size_t i = 0; i < count; i++)
             known = known || units[i] == unit;
@@ -68,18 +61,18 @@ static size_t find_step_units(const step_layers *s, uint32_t step, uint32_t *uni
 /* For each live range of the group's class: adds the bytes to the pairs of a layer where the range
  * begins and one where it ends, if both touch the group; each pair once. `counted` marks pairs with
  * `number`. */
-static void add_communication(pl_sharing *sharing, const step_layers *s, const uint64_t *units,
+static void add_communication(pl_sharing *sharing, const pl_chain *chain, const uint64_t *units,
                               const class_group *g, uint64_t bytes, uint32_t *counted,
                               uint32_t number) {
     enum { MAX_UNITS = 64 }; /* one for each nested call; real programs do not nest so deeply */
-    const popliner_profile *p = s->profile;
+    const popliner_profile *p = chain->profile;
     size_t n = sharing->num_layers;
     for (uint32_t r = p->class_ranges_start[g->class_index];
          r < p->class_ranges_start[g->class_index + 1]; r++) {
         uint32_t begins[MAX_UNITS];
         uint32_t ends[MAX_UNITS];
-        size_t num_begins = find_step_units(s, p->range_first_step[r], begins, MAX_UNITS);
-        size_t num_ends = find_step_units(s, p->range_end_step[r] - 1, ends, MAX_UNITS);
+        size_t num_begins = find_step_units(chain, p->range_first_step[r], begins, MAX_UNITS);
+        size_t num_ends = find_step_units(chain, p->range_end_step[r] - 1, ends, MAX_UNITS);
         for (size_t a = 0; a < num_begins; a++) {
             for (size_t b = 0; b < num_ends; b++) {
                 size_t pair = (begins[a] - 1) * n + ends[b] - 1;
@@ -93,16 +86,14 @@ static void add_communication(pl_sharing *sharing, const step_layers *s, const u
     }
 }
 
-popliner_status pl_sharing_measure(const popliner_profile *profile, const pl_operations *operations,
-                                   const pl_layers *layers, const pl_operation_usage *by_operation,
-                                   pl_sharing *sharing, popliner_error *error) {
+popliner_status pl_sharing_measure(const pl_chain *chain, pl_sharing *sharing,
+                                   popliner_error *error) {
     pl_sharing_clear(sharing);
-    popliner_status status = pl_profile_require_variables(profile, error);
+    popliner_status status = pl_profile_require_variables(chain->profile, error);
     if (status != POPLINER_OK)
         return status;
-    const size_t n = pl_layers_num_units(layers) - 1;
-    const size_t num_operations = pl_operations_count(operations);
-    const step_layers steps = {profile, operations, layers};
+    const size_t n = pl_layers_num_units(chain->layers) - 1;
+    const size_t num_operations = chain->num_operations;
     pl_arrays own = {0};
     pl_unit_usage usage = {0};
     pl_key_sums groups = {.keys = {.arrays = &own, .key_size = sizeof(class_group)}};
@@ -113,11 +104,11 @@ popliner_status pl_sharing_measure(const popliner_profile *profile, const pl_ope
     sharing->communication_bytes = pl_arrays_new(&sharing->arrays, n * n, sizeof(uint64_t));
     own.failed = own.failed || sharing->arrays.failed;
     for (size_t i = 0; !own.failed && i < num_operations; i++)
-        unit_of_operation[i] = (uint32_t)pl_layers_unit_of(layers, i);
+        unit_of_operation[i] = (uint32_t)pl_layers_unit_of(chain->layers, i);
     if (!own.failed)
-        pl_unit_usage_find(&usage, &own, by_operation, unit_of_operation, n + 1, false);
+        pl_unit_usage_find(&usage, &own, chain->usage, unit_of_operation, n + 1, false);
     if (!own.failed)
-        find_groups(&groups, profile, &usage);
+        find_groups(&groups, chain->profile, &usage);
     if (own.failed) {
         pl_sharing_clear(sharing);
         status = pl_fail_memory(error, "the tables of layers");
@@ -126,7 +117,7 @@ popliner_status pl_sharing_measure(const popliner_profile *profile, const pl_ope
         const class_group *group = pl_key_at(&groups.keys, i);
         const uint64_t *units = pl_bits_at(&usage.sets, group->set);
         add_affinity(sharing, units, groups.bytes[i]);
-        add_communication(sharing, &steps, units, group, groups.bytes[i], counted, i + 1);
+        add_communication(sharing, chain, units, group, groups.bytes[i], counted, i + 1);
     }
     pl_arrays_free(&own);
     return status;

@@ -92,9 +92,9 @@ static void measure_at_once(pl_stage_meter *meter, popliner_stage_detail *sums) 
 
 /* ---- All operations, in either model --------------------------------------------------------- */
 
-popliner_status pl_operation_sums_measure(const pl_operations *operations, pl_stage_meter *meter,
-                                          const popliner_listener *listener,
+popliner_status pl_operation_sums_measure(pl_stage_meter *meter, const popliner_listener *listener,
                                           popliner_stage_detail **sums, popliner_error *error) {
+    const pl_operations *operations = meter->chain->operations;
     const size_t count = pl_operations_count(operations);
     const bool is_at_once = meter->popliner == NULL;
     pl_arrays own = {0};

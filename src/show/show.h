@@ -24,16 +24,9 @@ popliner_status pl_plot_plan(const pl_certificate *certificate,
 
 /* ---- Traces ---- */
 
-/* The objects that a trace shows. */
-typedef struct pl_trace_source {
-    const popliner_profile *profile;
-    const pl_operations *operations;
-    const pl_chain *chain;
-    const pl_certificate *certificate;  /* NULL: of no plan */
-    const struct pl_stage_meter *meter; /* of the chain; only for a plan */
-} pl_trace_source;
-
-/* Errors: MEMORY; USAGE if the variables are not loaded. */
-popliner_status pl_trace_make(const pl_trace_source *source, char **text, popliner_error *error);
+/* Shows a chain, and a plan (certificate NULL: none), which needs the chain's meter. Errors: MEMORY;
+ * USAGE if the variables are not loaded. */
+popliner_status pl_trace_make(const pl_chain *chain, const pl_certificate *certificate,
+                              const pl_stage_meter *meter, char **text, popliner_error *error);
 
 #endif

@@ -32,8 +32,8 @@ enum { PROGRAMS_THREAD = 1, UNITS_THREAD = 2 };
 typedef struct writer {
     pl_text text;
     pl_json json;
-    const pl_trace_source *source;
-    const popliner_profile *profile;
+    const pl_chain *chain;
+    const popliner_profile *profile; /* of the chain */
     pl_step_times time;
 } writer;
 
@@ -54,7 +54,7 @@ static void write_programs(writer *w) {
     const popliner_profile *p = w->profile;
     for (size_t step = 0; step < p->num_steps; step++) {
         uint32_t program = p->step_program[step];
-        size_t operation = pl_chain_operation_at(w->source->chain, step);
+        size_t operation = pl_chain_operation_at(w->chain, step);
         pl_trace_begin_slice(&w->json, PROGRAM_PROCESS, PROGRAMS_THREAD, w->time.start[step],
                              w->time.end[step], step_name(p, step));
         pl_put_number(&w->json, "step", step);
@@ -62,15 +62,15 @@ static void write_programs(writer *w) {
         pl_put_text(&w->json, "type", pl_profile_string(p, p->program_type_name[program]));
         if (operation != SIZE_MAX)
             pl_put_text(&w->json, "operation",
-                        pl_operation_at(w->source->operations, operation)->name);
+                        pl_operation_at(w->chain->operations, operation)->name);
         pl_trace_end_slice(&w->json);
     }
 }
 
 /* The unit of a step; SIZE_MAX for none. */
-static size_t unit_at(const pl_trace_source *source, size_t step) {
-    size_t operation = pl_chain_operation_at(source->chain, step);
-    return operation == SIZE_MAX ? SIZE_MAX : pl_chain_unit_of(source->chain, operation);
+static size_t unit_at(const pl_chain *chain, size_t step) {
+    size_t operation = pl_chain_operation_at(chain, step);
+    return operation == SIZE_MAX ? SIZE_MAX : pl_chain_unit_of(chain, operation);
 }
 
 /* Slices of the units from first to last: of steps one after another that are of one unit. Steps
@@ -82,10 +82,10 @@ static void write_units(writer *w, size_t process, size_t thread, size_t first, 
     for (size_t step = 0; step <= p->num_steps; step++) {
         if (step < p->num_steps && w->time.has_inner[step])
             continue;
-        size_t unit = step < p->num_steps ? unit_at(w->source, step) : SIZE_MAX;
+        size_t unit = step < p->num_steps ? unit_at(w->chain, step) : SIZE_MAX;
         bool is_shown = unit != SIZE_MAX && unit >= first && unit <= last;
-        if (open != SIZE_MAX && (!is_shown || unit_at(w->source, open) != unit)) {
-            const char *label = w->source->chain->labels[unit_at(w->source, open)];
+        if (open != SIZE_MAX && (!is_shown || unit_at(w->chain, open) != unit)) {
+            const char *label = w->chain->labels[unit_at(w->chain, open)];
             pl_trace_begin_slice(&w->json, process, thread, w->time.start[open], end, label);
             pl_put_number(&w->json, "first_step", open);
             pl_trace_end_slice(&w->json);
@@ -117,7 +117,7 @@ static popliner_status write_whole(writer *w, uint64_t *bytes, popliner_error *e
     pl_trace_name(&w->json, PROGRAM_PROCESS, PROGRAMS_THREAD, "Programs");
     pl_trace_name(&w->json, PROGRAM_PROCESS, UNITS_THREAD, "Layers");
     write_programs(w);
-    write_units(w, PROGRAM_PROCESS, UNITS_THREAD, 0, w->source->chain->num_units - 1);
+    write_units(w, PROGRAM_PROCESS, UNITS_THREAD, 0, w->chain->num_units - 1);
     popliner_status status =
         popliner_liveness_by_step(p, POPLINER_ALL_TILES, NULL, 0, p->num_steps, bytes, error);
     if (status == POPLINER_OK)
@@ -142,9 +142,9 @@ static void select_stage(const pl_stage_meter *meter, const popliner_plan_stage 
     }
 }
 
-static popliner_status write_stage(writer *w, size_t number, const uint8_t *selection,
-                                   uint64_t *bytes, popliner_error *error) {
-    const pl_certificate *c = w->source->certificate;
+static popliner_status write_stage(writer *w, const pl_certificate *c, size_t number,
+                                   const uint8_t *selection, uint64_t *bytes,
+                                   popliner_error *error) {
     const popliner_plan_stage *stage = &c->plan.stages[number];
     const popliner_stage_detail *detail = &c->details[number];
     const size_t process = FIRST_STAGE_PROCESS + number;
@@ -166,15 +166,14 @@ static popliner_status write_stage(writer *w, size_t number, const uint8_t *sele
     return status;
 }
 
-static popliner_status write_stages(writer *w, uint64_t *bytes, popliner_error *error) {
-    const pl_trace_source *s = w->source;
-    const popliner_plan *plan = &s->certificate->plan;
+static popliner_status write_stages(writer *w, const pl_certificate *c, const pl_stage_meter *meter,
+                                    uint64_t *bytes, popliner_error *error) {
     pl_arrays own = {0};
-    uint8_t *selection = pl_arrays_new(&own, s->profile->num_variables, sizeof *selection);
+    uint8_t *selection = pl_arrays_new(&own, w->profile->num_variables, sizeof *selection);
     popliner_status status = own.failed ? pl_fail_memory(error, "a trace") : POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
-        select_stage(s->meter, &plan->stages[i], selection);
-        status = write_stage(w, i, selection, bytes, error);
+    for (size_t i = 0; status == POPLINER_OK && i < c->plan.num_stages; i++) {
+        select_stage(meter, &c->plan.stages[i], selection);
+        status = write_stage(w, c, i, selection, bytes, error);
     }
     pl_arrays_free(&own);
     return status;
@@ -283,9 +282,10 @@ static popliner_status write_execution(writer *w, popliner_error *error) {
     return has_failed ? pl_fail_memory(error, "a trace") : POPLINER_OK;
 }
 
-popliner_status pl_trace_make(const pl_trace_source *source, char **text, popliner_error *error) {
-    writer w = {.source = source, .profile = source->profile};
-    uint64_t *bytes = pl_new_array(source->profile->num_steps, sizeof *bytes);
+popliner_status pl_trace_make(const pl_chain *chain, const pl_certificate *certificate,
+                              const pl_stage_meter *meter, char **text, popliner_error *error) {
+    writer w = {.chain = chain, .profile = chain->profile};
+    uint64_t *bytes = pl_new_array(w.profile->num_steps, sizeof *bytes);
     popliner_status status = bytes == NULL ? pl_fail_memory(error, "a trace") : POPLINER_OK;
     w.json = (pl_json){.text = &w.text, .style = PL_JSON_SPACED};
     pl_put_open(&w.json, NULL, '{');
@@ -295,8 +295,8 @@ popliner_status pl_trace_make(const pl_trace_source *source, char **text, poplin
         status = pl_step_times_find(&w.time, w.profile, false, error);
     if (status == POPLINER_OK)
         status = write_whole(&w, bytes, error);
-    if (status == POPLINER_OK && source->certificate != NULL)
-        status = write_stages(&w, bytes, error);
+    if (status == POPLINER_OK && certificate != NULL)
+        status = write_stages(&w, certificate, meter, bytes, error);
     if (status == POPLINER_OK)
         status = write_execution(&w, error);
     pl_text_add(&w.text, "\n");

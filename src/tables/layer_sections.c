@@ -47,11 +47,11 @@ static void add_operation(const pl_section_source *source, size_t i,
                           const popliner_stage_detail *sums, const char *path, pl_sheet *sheet) {
     const bool has_cycles = source->profile->num_timed_programs > 0;
     const popliner_operation *own =
-        sheet->is_naming ? NULL : pl_operation_at(source->operations, i);
+        sheet->is_naming ? NULL : pl_operation_at(source->chain->operations, i);
     PL_COLUMN(sheet, number, "operation", i);
     PL_COLUMN(sheet, text, "name", own->name);
-    PL_COLUMN(sheet, text, "layer", pl_layer_at(source->layers, i)->name);
-    PL_COLUMN(sheet, text, "rule", rule_name(pl_layer_at(source->layers, i)->rule));
+    PL_COLUMN(sheet, text, "layer", pl_layer_at(source->chain->layers, i)->name);
+    PL_COLUMN(sheet, text, "rule", rule_name(pl_layer_at(source->chain->layers, i)->rule));
     PL_COLUMN(sheet, text, "unit", pl_section_unit(source, i));
     add_sums(sums, sheet);
     PL_COLUMN(sheet, known, "cycles", has_cycles, operation_cycles(source->profile, own));
@@ -66,14 +66,14 @@ static void add_operation(const pl_section_source *source, size_t i,
 popliner_status pl_section_operations(const pl_section_source *source, pl_sheet *sheet,
                                       popliner_error *error) {
     enum { PATH_SIZE = 4096 };
-    const pl_operations *operations = source->operations;
+    const pl_operations *operations = source->chain->operations;
     popliner_stage_detail *sums = NULL;
     char *path = pl_arrays_new(source->arrays, PATH_SIZE, 1);
     add_operation(source, 0, NULL, NULL, sheet);
     pl_sheet_end_names(sheet);
     if (path == NULL)
         return pl_fail_memory(error, "a name");
-    PL_TRY(pl_operation_sums_measure(operations, source->meter, source->listener, &sums, error));
+    PL_TRY(pl_operation_sums_measure(source->meter, source->listener, &sums, error));
     for (size_t i = 0; i < pl_operations_count(operations); i++) {
         const uint64_t context = pl_operation_at(operations, i)->debug_context;
         const bool has_path =
@@ -95,7 +95,7 @@ static void add_operations(const pl_section_source *source, size_t unit, pl_shee
     size_t last_step = SIZE_MAX;
     for (size_t i = first; i < end; i++) {
         const popliner_operation *operation =
-            pl_operation_at(source->operations, chain->unit_operation[i]);
+            pl_operation_at(source->chain->operations, chain->unit_operation[i]);
         if (i == first || operation->first_step < first_step)
             first_step = operation->first_step;
         if (i == first || operation->last_step > last_step)
@@ -150,8 +150,8 @@ popliner_status pl_section_layers(const pl_section_source *source, pl_sheet *she
 
 static void add_pair(const pl_section_source *source, size_t i, size_t j, pl_sheet *sheet) {
     const size_t place = i * source->pairs->num_layers + j;
-    PL_COLUMN(sheet, text, "layer", pl_layers_name(source->layers, i + 1));
-    PL_COLUMN(sheet, text, "other_layer", pl_layers_name(source->layers, j + 1));
+    PL_COLUMN(sheet, text, "layer", pl_layers_name(source->chain->layers, i + 1));
+    PL_COLUMN(sheet, text, "other_layer", pl_layers_name(source->chain->layers, j + 1));
     PL_COLUMN(sheet, number, "affinity_bytes", source->pairs->affinity_bytes[place]);
     PL_COLUMN(sheet, number, "communication_bytes", source->pairs->communication_bytes[place]);
 }

@@ -74,20 +74,19 @@ popliner_status pl_report_memory_totals(const pl_section_source *source, char de
 
 popliner_status pl_report_operations(const pl_section_source *source, char delimiter, pl_text *text,
                                      popliner_error *error) {
-    const pl_layers *layers = source->layers;
+    const pl_layers *layers = source->chain->layers;
     const pl_chain *chain = source->chain;
     const bool has_unit = pl_chain_is_full(chain); /* else the layer is the unit */
     popliner_stage_detail *sums = NULL;
-    PL_TRY(pl_operation_sums_measure(source->operations, source->meter, source->listener, &sums,
-                                     error));
+    PL_TRY(pl_operation_sums_measure(source->meter, source->listener, &sums, error));
     pl_text_format(text, "Layer%cNote%cFull name%c", delimiter, delimiter, delimiter);
     add_part_names(text, delimiter);
     if (has_unit)
         pl_text_format(text, "Unit%c", delimiter);
     pl_text_add(text, "\n");
     size_t previous_unit = 0;
-    for (size_t i = 0; i < pl_operations_count(source->operations); i++) {
-        const popliner_operation *operation = pl_operation_at(source->operations, i);
+    for (size_t i = 0; i < pl_operations_count(source->chain->operations); i++) {
+        const popliner_operation *operation = pl_operation_at(source->chain->operations, i);
         size_t unit = pl_layers_unit_of(layers, i);
         if (unit != previous_unit)
             pl_text_add(text, "\n");
@@ -157,13 +156,13 @@ static popliner_status report_pairs(const pl_layers *layers, const uint64_t *byt
 popliner_status pl_report_affinity(const pl_section_source *source, char delimiter, pl_text *text,
                                    popliner_error *error) {
     (void)error;
-    return report_pairs(source->layers, source->pairs->affinity_bytes, delimiter, text);
+    return report_pairs(source->chain->layers, source->pairs->affinity_bytes, delimiter, text);
 }
 
 popliner_status pl_report_communication(const pl_section_source *source, char delimiter,
                                         pl_text *text, popliner_error *error) {
     (void)error;
-    return report_pairs(source->layers, source->pairs->communication_bytes, delimiter, text);
+    return report_pairs(source->chain->layers, source->pairs->communication_bytes, delimiter, text);
 }
 
 /* ---- bytes by tile ---- */

@@ -17,8 +17,6 @@
 /* The sources of the sections. */
 typedef struct pl_section_source {
     const popliner_profile *profile;
-    const pl_operations *operations;
-    const pl_layers *layers;
     const pl_chain *chain;
     pl_stage_meter *meter; /* of the chain */
     const uint32_t

@@ -674,8 +674,6 @@ static popliner_status certify_told(popliner_module *m, const popliner_request *
         .cuts_per_unit = 1,
         .has_cycles = popliner_costs_has_cycles(costs),
         .costs = is_evaluation ? costs : NULL,
-        .profile = &told->profile,
-        .operations = &told->operations,
         .chain = &told->chain,
         .lacks_schedule = told->details.key.is_training && !has_schedule,
     };

@@ -256,14 +256,6 @@ popliner_status pl_stage_ipus_count(const pl_chain *chain, const popliner_interv
     return POPLINER_OK;
 }
 
-popliner_status popliner_profile_get(const popliner_profile *p, popliner_item item, size_t index,
-                                     void *result, popliner_error *error) {
-    (void)error;
-    if (item == POPLINER_ITEM_STEP && p->step_program[index] != PL_NONE)
-        ((popliner_step *)result)->program = p->step_program[index];
-    else if (item == POPLINER_ITEM_PROGRAM)
-        ((popliner_program *)result)->name = pl_profile_string(p, p->program_name[index]);
-    else
-        return POPLINER_ERROR_USAGE;
-    return POPLINER_OK;
+const char *pl_profile_program_name(const popliner_profile *p, size_t program) {
+    return pl_profile_string(p, p->program_name[program]);
 }
