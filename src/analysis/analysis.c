@@ -23,13 +23,20 @@
 
 /* ---- Reading and loading ---- */
 
+/* Hands the analysis out, or frees it after a failure. */
+static popliner_status finish(popliner_analysis *a, popliner_status status,
+                              popliner_analysis **analysis) {
+    if (status != POPLINER_OK)
+        popliner_analysis_free(a);
+    *analysis = status == POPLINER_OK ? a : NULL;
+    return status;
+}
+
 popliner_status pl_analysis_create(const popliner_analysis_options *options,
                                    popliner_analysis **analysis, popliner_error *error) {
     *analysis = NULL;
     popliner_analysis *made = calloc(1, sizeof *made);
-    if (made == NULL)
-        return pl_fail_memory(error, "the analysis");
-    if (!pl_turn_begin(&made->turn)) {
+    if (made == NULL || !pl_turn_begin(&made->turn)) {
         free(made);
         return pl_fail_memory(error, "the analysis");
     }
@@ -39,10 +46,6 @@ popliner_status pl_analysis_create(const popliner_analysis_options *options,
     pl_recorder_begin(&made->recorder, &callers, &made->listener);
     if (status == POPLINER_OK)
         status = pl_option_names_take(options->option_names, &made->option_names, error);
-    if (status != POPLINER_OK) {
-        popliner_analysis_free(made);
-        return status;
-    }
     made->layer_order = options->layer_order;
     made->num_threads = options->num_threads;
     made->bounds.should_stop = options->should_stop;
@@ -50,12 +53,9 @@ popliner_status pl_analysis_create(const popliner_analysis_options *options,
     made->bounds.max_bytes = options->max_memory_bytes;
     made->layer_name_regex = pl_arrays_text(&made->texts, options->layer_name_regex);
     made->first_layer_regex = pl_arrays_text(&made->texts, options->first_layer_regex);
-    if (made->texts.failed) {
-        popliner_analysis_free(made);
-        return pl_fail_memory(error, "the analysis");
-    }
-    *analysis = made;
-    return POPLINER_OK;
+    if (status == POPLINER_OK && made->texts.failed)
+        status = pl_fail_memory(error, "the analysis");
+    return finish(made, status, analysis);
 }
 
 /* Returns the options for finding layers. */
@@ -148,15 +148,6 @@ static popliner_status read_files(popliner_analysis *a, const popliner_analysis_
     tell_files(a);
     tell_checks(a);
     return POPLINER_OK;
-}
-
-/* Hands the analysis out, or frees it after a failure. */
-static popliner_status finish(popliner_analysis *a, popliner_status status,
-                              popliner_analysis **analysis) {
-    if (status != POPLINER_OK)
-        popliner_analysis_free(a);
-    *analysis = status == POPLINER_OK ? a : NULL;
-    return status;
 }
 
 popliner_status popliner_analysis_read(const char *path, const char *debug_path,

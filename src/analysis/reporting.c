@@ -112,44 +112,35 @@ static popliner_status check_table(popliner_table table, popliner_format format,
     return POPLINER_OK;
 }
 
-/* The characters that tables without quotes cannot contain in a name, and which of them
- * occurred. */
-typedef struct name_check {
-    char delimiter;
-    bool has_delimiter;
-    bool has_line_break;
-} name_check;
-
-static void check_name(name_check *check, const char *name) {
-    if (name == NULL)
-        return;
-    check->has_delimiter = check->has_delimiter || strchr(name, check->delimiter) != NULL;
-    check->has_line_break = check->has_line_break || strpbrk(name, "\r\n") != NULL;
-}
-
-/* Warns of such names in a table: it is that of PopLiner to the byte, so its columns cannot be
- * separated otherwise. Operations have layers; `chain` is for layers. */
-static void tell_names(const popliner_analysis *a, popliner_table table, const pl_chain *chain,
-                       char delimiter) {
+/* Whether a name in a table has one of these characters. Operations have layers. */
+static bool has_name_with(const pl_chain *chain, popliner_table table, const char *characters) {
     const bool is_of_units = table == POPLINER_TABLE_LAYERS;
     const bool has_operations = table == POPLINER_TABLE_OPERATIONS;
-    name_check check = {.delimiter = delimiter};
-    for (size_t i = 0; is_of_units && i < pl_chain_num_units(chain); i++)
-        check_name(&check, chain->labels[i]);
-    for (size_t i = 1; !is_of_units && i < pl_layers_num_units(a->layers); i++)
-        check_name(&check, pl_layers_name(a->layers, i));
-    for (size_t i = 0; has_operations && i < pl_operations_count(a->operations); i++)
-        check_name(&check, pl_operation_at(a->operations, i)->name);
-    if (check.has_delimiter || check.has_line_break)
+    bool has = false;
+    for (size_t i = 0; is_of_units && i < chain->num_units; i++)
+        has = has || strpbrk(chain->labels[i], characters) != NULL;
+    for (size_t i = 1; !is_of_units && i < pl_layers_num_units(chain->layers); i++)
+        has = has || strpbrk(pl_layers_name(chain->layers, i), characters) != NULL;
+    for (size_t i = 0; has_operations && i < chain->num_operations; i++)
+        has = has || strpbrk(pl_operation_at(chain->operations, i)->name, characters) != NULL;
+    return has;
+}
+
+/* Warns of names that a table without quotes cannot contain: it is that of PopLiner to the byte, so
+ * its columns cannot be separated otherwise. */
+static void tell_names(const popliner_analysis *a, popliner_table table, const pl_chain *chain,
+                       const char *delimiter) {
+    const bool has_delimiter = has_name_with(chain, table, delimiter);
+    if (has_delimiter || has_name_with(chain, table, "\r\n"))
         pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
                 "The table of %s has a name with %s; %s %s quotes names.", tables[table].text,
-                check.has_delimiter ? "the delimiter" : "a line break", a->option_names.section,
+                has_delimiter ? "the delimiter" : "a line break", a->option_names.section,
                 tables[table].section);
 }
 
 /* Writes a valid table. */
 static popliner_status report_table(popliner_analysis *a, popliner_table table,
-                                    popliner_memory_model model, char delimiter, char **text,
+                                    popliner_memory_model model, const char *delimiter, char **text,
                                     popliner_error *error) {
     pl_arrays arrays = {0};
     pl_text made = {0};
@@ -159,7 +150,7 @@ static popliner_status report_table(popliner_analysis *a, popliner_table table,
         model = POPLINER_MEMORY_MODEL_POPLINER;
     popliner_status status = make_ready(a, tables[table].needed, model, &source, error);
     if (status == POPLINER_OK)
-        status = tables[table].write(&source, delimiter, &made, error);
+        status = tables[table].write(&source, *delimiter, &made, error);
     if (status == POPLINER_OK && !made.failed && tables[table].section != NULL)
         tell_names(a, table, source.chain, delimiter);
     pl_arrays_free(&arrays);
@@ -173,7 +164,7 @@ popliner_status popliner_report_table(popliner_analysis *analysis, popliner_tabl
     PL_TRY(pl_analysis_enter(analysis, error));
     popliner_status status = check_table(table, format, error);
     if (status == POPLINER_OK)
-        status = report_table(analysis, table, model, format == POPLINER_FORMAT_CSV ? ',' : '\t',
+        status = report_table(analysis, table, model, format == POPLINER_FORMAT_CSV ? "," : "\t",
                               text, error);
     return pl_analysis_leave(analysis, status);
 }
@@ -221,7 +212,7 @@ const char *popliner_name_of(popliner_named kind, size_t value) {
     case POPLINER_NAMED_SECTION:
         return pl_section_name((popliner_section)value);
     case POPLINER_NAMED_EMIT_FORMAT:
-        return pl_emit_format_name((popliner_emit_format)value);
+        return pl_emit_format_name(value);
     case POPLINER_NAMED_GROWTH:
         return pl_growth_name((popliner_growth)value);
     case POPLINER_NAMED_VERDICT:

@@ -261,11 +261,7 @@ static popliner_status choose_for_ipu(const pl_ways *ways, const popliner_interv
     for (size_t way = 0; status == POPLINER_OK && way < ways->count; way++) {
         const popliner_costs *costs = ways->costs[way];
         pl_variant_choice own = {.exists = true};
-        if (count == 1)
-            own.peak_bytes = popliner_costs_peak(costs, units->first_unit, units->last_unit,
-                                                 units->stages_to_end);
-        else
-            status = pl_costs_shared_peak(costs, units, count, &own.peak_bytes, error);
+        status = pl_costs_shared_peak(costs, units, count, &own.peak_bytes, error);
         for (size_t i = 0; i < count; i++)
             own.cycles += pl_speed_cycles(
                 pl_speed_of(o, ipu),

@@ -7,30 +7,20 @@
 
 #include "base/growth.h"
 
-/* Stores the entries that were implied so far. */
-static bool store_entries(pl_id_map *map) {
-    if (map->entries != NULL)
-        return true;
-    if (!pl_grow(&map->entries, &map->capacity, map->count + 1, sizeof *map->entries))
-        return false;
-    for (size_t i = 0; i < map->count; i++)
-        map->entries[i] = (pl_id_entry){map->first_id + i, (uint32_t)i};
-    return true;
-}
-
 bool pl_id_map_add(pl_id_map *map, uint64_t id, size_t index) {
+    const bool is_regular = map->entries == NULL;
     if (index >= PL_NONE)
         return false;
-    if (map->count == 0 && map->entries == NULL)
+    if (map->count == 0 && is_regular)
         map->first_id = id;
-    if (map->entries == NULL && id == map->first_id + map->count && index == map->count) {
+    if (is_regular && id == map->first_id + map->count && index == map->count) {
         map->count++;
         return true;
     }
-    if (!store_entries(map))
-        return false;
     if (!pl_grow(&map->entries, &map->capacity, map->count + 1, sizeof *map->entries))
         return false;
+    for (size_t i = 0; is_regular && i < map->count; i++) /* those that were implied so far */
+        map->entries[i] = (pl_id_entry){map->first_id + i, (uint32_t)i};
     map->entries[map->count++] = (pl_id_entry){id, (uint32_t)index};
     return true;
 }

@@ -5,35 +5,23 @@
 
 enum { NUM_DIGITS = 2 * PL_MAX_FACTORS };
 
-static void multiply(pl_product *p, uint32_t factor) {
+/* Adds a product times a digit to a sum, from one place on. */
+static void add_multiple(pl_product *sum, const pl_product *p, uint32_t digit, size_t place) {
     uint64_t carry = 0;
-    for (size_t i = 0; i < NUM_DIGITS; i++) {
-        carry += (uint64_t)p->digits[i] * factor;
-        p->digits[i] = (uint32_t)carry;
+    for (size_t i = place; i < NUM_DIGITS; i++) {
+        carry += (uint64_t)p->digits[i - place] * digit + sum->digits[i];
+        sum->digits[i] = (uint32_t)carry;
         carry >>= 32;
     }
-}
-
-/* a + b * 2^32 */
-static pl_product add_shifted(const pl_product *a, const pl_product *b) {
-    pl_product sum = *a;
-    uint64_t carry = 0;
-    for (size_t i = 1; i < NUM_DIGITS; i++) {
-        carry += (uint64_t)sum.digits[i] + b->digits[i - 1];
-        sum.digits[i] = (uint32_t)carry;
-        carry >>= 32;
-    }
-    return sum;
 }
 
 pl_product pl_product_of(const uint64_t *factors, size_t count) {
     pl_product product = {{1}};
     for (size_t i = 0; i < count; i++) {
-        pl_product low = product;
-        pl_product high = product;
-        multiply(&low, (uint32_t)factors[i]);
-        multiply(&high, (uint32_t)(factors[i] >> 32));
-        product = add_shifted(&low, &high);
+        const pl_product before = product;
+        product = (pl_product){{0}};
+        add_multiple(&product, &before, (uint32_t)factors[i], 0);
+        add_multiple(&product, &before, (uint32_t)(factors[i] >> 32), 1);
     }
     return product;
 }

@@ -312,8 +312,8 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
     {"passes", NULL, pl_emit_passes, IPUS_ANY, HAS_EMPTY_STAGES | HAS_RECOMPUTE, NULL, NULL},
 };
 
-const char *pl_emit_format_name(popliner_emit_format format) {
-    return (unsigned)format < POPLINER_NUM_EMIT_FORMATS ? formats[format].name : NULL;
+const char *pl_emit_format_name(size_t format) {
+    return format < POPLINER_NUM_EMIT_FORMATS ? formats[format].name : NULL;
 }
 
 /* ---- helpers of all formats ---- */
@@ -380,7 +380,7 @@ static popliner_status check_path(const pl_emission *e, popliner_error *error) {
 /* Completes and checks the caller's options. */
 static popliner_status take_options(pl_emission *e, const popliner_emit_options *options,
                                     popliner_emit_format format, popliner_error *error) {
-    if (pl_emit_format_name(format) == NULL)
+    if ((unsigned)format >= POPLINER_NUM_EMIT_FORMATS)
         return pl_fail(error, POPLINER_ERROR_USAGE, "format %d: not a format of plans",
                        (int)format);
     e->format_name = formats[format].name;

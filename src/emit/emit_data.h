@@ -152,6 +152,6 @@ pl_emitter pl_emit_order;
 pl_emitter pl_emit_passes;
 
 /* Returns "json", "optimum", ...; NULL for an invalid format. */
-const char *pl_emit_format_name(popliner_emit_format format);
+const char *pl_emit_format_name(size_t format);
 
 #endif

@@ -168,52 +168,41 @@ static bool order_layers(pl_layers *layers, popliner_layer_order order, const lo
     const pl_names *all = &layers->all_names;
     size_t count = 0;
     pl_arrays scratch = {0};
-    size_t *place = pl_arrays_new(&scratch, all->count, sizeof *place); /* by name */
+    size_t *unit = pl_arrays_new(&scratch, all->count, sizeof *unit); /* by name; 0: none yet */
     size_t *ordered = pl_arrays_new(&scratch, all->count, sizeof *ordered);
     layers->names = pl_arrays_new(&layers->arrays, all->count, sizeof *layers->names);
     if (scratch.failed || layers->arrays.failed) {
         pl_arrays_free(&scratch);
         return false;
     }
-    for (size_t i = 0; i < all->count; i++)
-        place[i] = SIZE_MAX;
     for (size_t i = 0; i < layers->num_operations; i++) {
-        if (units[i] >= 0 && place[units[i]] == SIZE_MAX) {
-            place[units[i]] = 0;
-            ordered[count++] = (size_t)units[i];
-        }
-    }
-    if (order == POPLINER_LAYER_ORDER_NATURAL) {
+        if (units[i] < 0 || unit[units[i]] != 0)
+            continue;
         /* by insertion: few layers, and names that compare equal keep their order */
-        for (size_t i = 1; i < count; i++) {
-            size_t number = ordered[i];
-            size_t k = i;
-            for (;
-                 k > 0 && pl_compare_naturally(all->items[ordered[k - 1]], all->items[number]) > 0;
-                 k--)
-                ordered[k] = ordered[k - 1];
-            ordered[k] = number;
-        }
+        size_t k = count++;
+        for (; order == POPLINER_LAYER_ORDER_NATURAL && k > 0 &&
+               pl_compare_naturally(all->items[ordered[k - 1]], all->items[units[i]]) > 0;
+             k--)
+            ordered[k] = ordered[k - 1];
+        ordered[k] = (size_t)units[i];
+        unit[units[i]] = 1; /* until all are ordered */
     }
     for (size_t k = 0; k < count; k++) {
-        place[ordered[k]] = k;
+        unit[ordered[k]] = k + 1;
         layers->names[k] = all->items[ordered[k]];
     }
     layers->num_layers = count;
     for (size_t i = 0; i < layers->num_operations; i++) {
         popliner_layer_finding *it = &layers->items[i];
-        if (units[i] >= 0)
-            it->unit = place[units[i]] + 1;
-        else
-            it->unit = units[i] == UNIT_FIRST_LAYER && count > 0 ? 1 : 0;
+        it->unit = units[i] >= 0 ? unit[units[i]] : units[i] == UNIT_FIRST_LAYER && count > 0;
         it->name = pl_layers_name(layers, it->unit);
     }
     pl_arrays_free(&scratch);
     return true;
 }
 
-/* Writes the rule as PopLiner's tables call it; nothing depends on it. */
-static void write_note(pl_layers *layers, size_t operation, bool of_framework) {
+/* Returns the rule as PopLiner's tables call it; nothing depends on it. */
+static const char *note_of(pl_layers *layers, const popliner_layer_finding *it, bool of_framework) {
     static const char *const texts[] = {
         [POPLINER_LAYER_RULE_NAME] = "",
         [POPLINER_LAYER_RULE_INPUTS] = "deduced_from_input_names",
@@ -222,15 +211,12 @@ static void write_note(pl_layers *layers, size_t operation, bool of_framework) {
         [POPLINER_LAYER_RULE_FIRST_LAYER] = "inputs_regex_layer_0",
         [POPLINER_LAYER_RULE_TENSOR] = "tensor_filter",
     };
-    popliner_layer_finding *it = &layers->items[operation];
-    char *text = layers->note[operation];
-    it->note = text;
-    size_t num_named = it->num_named;
+    char text[40];
     if (it->rule != POPLINER_LAYER_RULE_NONE)
-        snprintf(text, sizeof *layers->note, "%s", texts[it->rule]);
-    else
-        snprintf(text, sizeof *layers->note, "%zu_%s_layers", num_named,
-                 of_framework || num_named == 0 ? "input" : "variable");
+        return texts[it->rule];
+    snprintf(text, sizeof text, "%zu_%s_layers", it->num_named,
+             of_framework || it->num_named == 0 ? "input" : "variable");
+    return pl_arrays_text(&layers->arrays, text);
 }
 
 /* Adds the names of the first few operations, none twice: "'a', 'b'"; nothing if there are none. */
@@ -320,11 +306,12 @@ popliner_status pl_layer_options_check(const pl_layer_options *options, popliner
 /* Starts with the last operation, since a Call takes the layer of the next one. */
 static void assign_all(finder *f) {
     for (size_t i = f->layers->num_operations; is_well(f) && i-- > 0;) {
+        popliner_layer_finding *it = &f->layers->items[i];
         assign(f, i);
-        const popliner_layer_rule rule = f->layers->items[i].rule;
-        f->num_counted += rule != POPLINER_LAYER_RULE_TENSOR;
-        f->num_found += rule != POPLINER_LAYER_RULE_TENSOR && rule != POPLINER_LAYER_RULE_NONE;
-        write_note(f->layers, i, f->operations->of_framework != 0);
+        f->num_counted += it->rule != POPLINER_LAYER_RULE_TENSOR;
+        f->num_found +=
+            it->rule != POPLINER_LAYER_RULE_TENSOR && it->rule != POPLINER_LAYER_RULE_NONE;
+        it->note = note_of(f->layers, it, f->operations->of_framework != 0);
     }
 }
 
@@ -346,7 +333,6 @@ popliner_status pl_layers_assign(const popliner_profile *profile, const pl_opera
     f.of_variable = pl_arrays_new(&f.scratch, profile->num_unlowered, sizeof *f.of_variable);
     layers->num_operations = count;
     layers->items = pl_arrays_new(&layers->arrays, count, sizeof *layers->items);
-    layers->note = pl_arrays_new(&layers->arrays, count, sizeof *layers->note);
     if (has(&f, !f.scratch.failed && !layers->arrays.failed))
         f.outcome.status = compile_regexes(&o, &f.name_regex, &f.first_layer_regex, error);
     if (is_well(&f))

@@ -47,7 +47,6 @@ void pl_layers_free(pl_layers *layers);
 struct pl_layers {
     size_t num_operations;
     popliner_layer_finding *items; /* [num_operations] */
-    char (*note)[40];              /* [num_operations] */
     size_t num_layers;
     const char **names; /* unit u > 0 is names[u - 1]; the strings belong to all_names */
     pl_names all_names; /* every result of the regex, even if it decided nothing */

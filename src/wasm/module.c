@@ -988,7 +988,7 @@ const char *popliner_module_answer(popliner_module *m, char *json) {
 const char *popliner_module_emit(popliner_module *m, char *json) {
     popliner_emit_options options = POPLINER_EMIT_OPTIONS_INIT;
     const pl_json_token *format = pl_json_tokens_read(&m->lists, json);
-    popliner_emit_format number = POPLINER_NUM_EMIT_FORMATS;
+    size_t number = SIZE_MAX;
     options.certificate = m->certificate;
     options.option_names = &m->names;
     free(m->answer); /* all else of it stays */
@@ -998,15 +998,13 @@ const char *popliner_module_emit(popliner_module *m, char *json) {
     if (format == NULL)
         pl_fail_memory(&m->error, "the format");
     else if (format->kind == '"')
-        for (number = 0; number < POPLINER_NUM_EMIT_FORMATS; number++)
-            if (strcmp(pl_emit_format_name(number), format->text) == 0)
-                break;
-    if (format != NULL && number == POPLINER_NUM_EMIT_FORMATS)
+        number = pl_find_name(pl_emit_format_name, format->text);
+    if (format != NULL && number == SIZE_MAX)
         refuse(m, "format", "one of solver.formats");
     else if (format != NULL && m->certificate == NULL)
         pl_fail(&m->error, POPLINER_ERROR_USAGE, "there is no plan to write");
     else if (format != NULL)
-        popliner_emit(&options, number, &m->answer, &m->error);
+        popliner_emit(&options, (popliner_emit_format)number, &m->answer, &m->error);
     return m->answer;
 }
 
