@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "diagnosis/diagnosis.h"
-#include "memory/unit_usage.h"
 #include "model/layers.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"

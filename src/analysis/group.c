@@ -10,6 +10,7 @@
 #include "base/growth.h"
 #include "base/numbers.h"
 #include "costs/costs.h"
+#include "solve/objective.h"
 
 /* The parts of a chain: its layers, and what is before and after them. */
 enum { PART_LAYERS = 1, NUM_PARTS = 3 };
@@ -288,19 +289,12 @@ static void free_costs(group_costs *c) {
     free(c->of);
 }
 
-static bool wants_cycles(const popliner_solver_options *solver) {
-    for (size_t i = 0; i < solver->num_objectives; i++)
-        if (solver->objectives[i] == POPLINER_OBJECTIVE_CYCLES)
-            return true;
-    return false;
-}
-
 /* Finds whether cycles can be compared; refuses an objective that needs it. */
 static popliner_status check_cycles(const pl_group *g, const group_request *r, bool *has_cycles,
                                     popliner_error *error) {
     const group_member *first = &g->members[0];
     const char *name = first->analysis->option_names.objectives;
-    const bool are_wanted = wants_cycles(&r->solver);
+    const bool are_wanted = pl_objectives_include(&r->solver, POPLINER_OBJECTIVE_CYCLES);
     *has_cycles = true;
     for (size_t i = 0; i < g->public.num_analyses; i++) {
         const group_member *m = &g->members[i];
@@ -344,8 +338,7 @@ static uint64_t cut_of(const group_costs *c, size_t unit) {
     uint64_t sum = 0;
     for (size_t i = 0; i < c->group->public.num_analyses; i++) {
         const size_t own = c->group->members[i].units[unit];
-        const uint64_t bytes = own == SIZE_MAX ? 0 : popliner_costs_cut(c->of[i], own);
-        sum = bytes > UINT64_MAX - sum ? UINT64_MAX : sum + bytes;
+        sum = pl_add_or_never(sum, own == SIZE_MAX ? 0 : popliner_costs_cut(c->of[i], own));
     }
     return sum;
 }

@@ -7,7 +7,6 @@
 
 #include "memory/chain_data.h"
 #include "memory/stage.h"
-#include "memory/unit_usage.h"
 #include "popliner/diagnosis.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"

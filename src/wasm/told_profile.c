@@ -8,7 +8,6 @@
 
 #include "base/failure.h"
 #include "costs/triangle.h"
-#include "popliner/profile.h"
 
 /* ---- reading ---- */
 
