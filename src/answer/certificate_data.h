@@ -47,9 +47,9 @@ typedef struct pl_certificate_input {
     /* Warnings of the profile and of the request; NULL: none. They need not outlive it. */
     const pl_messages *warnings[2];
 
-    /* The chain of a profile that the costs come from, which has to outlive the certificate, or NULL.
-     * Details tell what a stage needs that has an IPU to itself; other stages are measured, and
-     * checked, which needs a meter. The last ones are for making it. */
+    /* The chain of the profile that the costs come from, which has to outlive the certificate, or
+     * NULL. Details tell what a stage needs that has an IPU to itself; other stages are measured,
+     * and checked, which needs a meter. The last ones are for making it. */
     const pl_chain *chain;
     pl_stage_meter *meter; /* measures other stages meanwhile */
     /* by what the stages recompute, or NULL */

@@ -291,7 +291,8 @@ static void compare_everywhere(const pl_explained *explained, const popliner_pea
         d->told.tiles_off = SIZE_MAX;
 }
 
-/* Fills the bottlenecks and the missing bytes, there and on all tiles, for the units. Errors: MEMORY. Cost: a few passes over the variables and over what programs touch. */
+/* Fills the bottlenecks and the missing bytes, there and on all tiles, for the units. Errors:
+ * MEMORY. Cost: a few passes over the variables and over what programs touch. */
 static popliner_status diagnose_bottleneck(const pl_explained *explained,
                                            const popliner_interval *units, pl_diagnosis *d,
                                            popliner_error *error) {

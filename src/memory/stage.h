@@ -144,10 +144,10 @@ popliner_status pl_stage_detail_measure(pl_stage_meter *meter, const popliner_pi
                                         const popliner_interval *stages, size_t num_stages,
                                         popliner_stage_detail *detail, popliner_error *error);
 
-/* Measures every operation of the chain separately and sets *sums, [operations], which the caller frees: parts
- * and total over all tiles. Operations of one debug context all have the result of the first, as in
- * PopLiner. Reports progress to the listener. Errors: MEMORY. Cost: one pass over the variables,
- * and that of pl_stage_measure_ipu for each context. */
+/* Measures every operation of the chain separately and sets *sums, [operations], which the caller
+ * frees: parts and total over all tiles. Operations of one debug context all have the result of the
+ * first, as in PopLiner. Reports progress to the listener. Errors: MEMORY. Cost: one pass over the
+ * variables, and that of pl_stage_measure_ipu for each context. */
 popliner_status pl_operation_sums_measure(pl_stage_meter *meter, const popliner_listener *listener,
                                           popliner_stage_detail **sums, popliner_error *error);
 

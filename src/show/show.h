@@ -24,8 +24,8 @@ popliner_status pl_plot_plan(const pl_certificate *certificate,
 
 /* ---- Traces ---- */
 
-/* Shows a chain, and a plan (certificate NULL: none), which needs the chain's meter. Errors: MEMORY;
- * USAGE if the variables are not loaded. */
+/* Shows a chain, and a plan (certificate NULL: none), which needs the chain's meter. Errors:
+ * MEMORY; USAGE if the variables are not loaded. */
 popliner_status pl_trace_make(const pl_chain *chain, const pl_certificate *certificate,
                               const pl_stage_meter *meter, char **text, popliner_error *error);
 
