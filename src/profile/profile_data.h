@@ -315,7 +315,8 @@ extern const pl_relation pl_relations[PL_NUM_RELATIONS];
 
 /* Returns the result of checking one relation. */
 static inline pl_check pl_profile_check_of(const popliner_profile *profile, size_t relation) {
-    return profile->num_checks == 0 ? (pl_check){0} : profile->checks[relation];
+    const pl_check none = {0};
+    return profile->num_checks == 0 ? none : profile->checks[relation];
 }
 
 /* Returns the number of relations that are breached. */
