@@ -29,6 +29,7 @@ typedef struct growing_stage {
 
 /* From a variant of a unit to one that takes more cycles and fewer bytes. */
 typedef struct step {
+    size_t unit;
     uint64_t cycles;
     uint64_t bytes;
 } step;
@@ -46,6 +47,7 @@ typedef struct choosing_unit {
     size_t end;
     size_t first_option; /* recomputing the whole stage follows those of its last unit */
     size_t num_options;
+    bool is_left; /* a step of it is not taken, and so no later one */
 } choosing_unit;
 
 /* Sums of what the units before one need in a place. */
@@ -203,7 +205,8 @@ static const pl_variant *fastest_of(const pl_variant *variants, size_t count,
 }
 
 /* Adds the steps of a unit, its lower convex hull, to those of others. */
-static void add_steps(ladder *l, const pl_variant *variants, size_t count, micro_batches counts) {
+static void add_steps(ladder *l, size_t unit, const pl_variant *variants, size_t count,
+                      micro_batches counts) {
     const pl_variant *now = fastest_of(variants, count, counts);
     for (size_t at = 0;;) {
         const uint64_t bytes = bytes_of(now, counts);
@@ -212,7 +215,7 @@ static void add_steps(ladder *l, const pl_variant *variants, size_t count, micro
         for (const pl_variant *other = variants; other < variants + count; ++other) {
             if (bytes_of(other, counts) >= bytes)
                 continue;
-            const step own = {other->cycles - now->cycles, bytes - bytes_of(other, counts)};
+            const step own = {unit, other->cycles - now->cycles, bytes - bytes_of(other, counts)};
             const int order = next == NULL ? -1 : compare_ratios(&own, &best);
             if (order < 0 || (order == 0 && own.cycles > best.cycles)) {
                 next = other;
@@ -409,12 +412,13 @@ static void find_rest(pl_variant_search *f) {
     }
 }
 
-/* Takes whole steps, the best first, until they are within the bytes, or as long as they are within
- * the cycles; lowers the limits, at one moment, to those of this choice. Returns the step at which
- * parts would count; NULL if none would. */
+/* Takes whole steps, the best first, that leave the cycles within the limit, or the bytes above it,
+ * until one more makes a choice; lowers the limits, at one moment, to those of the best choice.
+ * Returns the step at which parts would count; NULL if none would. */
 static const step *limit_by_steps(pl_variant_search *f) {
     const pl_variant_question *q = f->question;
     const bool by_cycles = q->wish.by_cycles;
+    const uint64_t most_bytes = f->most[AMOUNTS];
     /* each of several stages may be rounded */
     const uint64_t rounded = q->speed != POPLINER_SPEED_ONE ? q->count - 1 : 0;
     const uint64_t most_cycles =
@@ -423,29 +427,41 @@ static const step *limit_by_steps(pl_variant_search *f) {
     uint64_t cycles = 0;
     uint64_t bytes = 0;
     f->of_options.count = 0;
-    for (const choosing_unit *unit = f->units; unit < f->units + f->num_units; ++unit) {
+    for (size_t i = 0; i < f->num_units; ++i) {
+        choosing_unit *unit = &f->units[i];
         const pl_variant *options = &f->options[unit->first_option];
         const micro_batches counts = *counts_of(f, unit->stage, f->moments[0]);
         const pl_variant *fastest = fastest_of(options, unit->num_options, counts);
         cycles += fastest->cycles;
         bytes += bytes_of(fastest, counts);
-        add_steps(&f->of_options, options, unit->num_options, counts);
+        add_steps(&f->of_options, i, options, unit->num_options, counts);
+        unit->is_left = false;
     }
-    for (size_t i = 0; i < f->of_options.count && (!by_cycles || bytes > f->most[AMOUNTS]); ++i) {
-        const uint64_t next = pl_add_or_never(cycles, f->of_options.steps[i].cycles);
-        if (by_cycles || next > most_cycles)
-            critical = &f->of_options.steps[i];
-        if (!by_cycles && next > most_cycles)
-            break;
-        cycles = next;
-        bytes -= f->of_options.steps[i].bytes;
+    uint64_t best_cycles = bytes <= most_bytes ? cycles : UINT64_MAX;
+    for (size_t i = 0; i < f->of_options.count && (!by_cycles || bytes > most_bytes); ++i) {
+        const step *own = &f->of_options.steps[i];
+        const uint64_t next = pl_add_or_never(cycles, own->cycles);
+        bool *is_left = &f->units[own->unit].is_left;
+        if (*is_left)
+            continue;
+        *is_left = by_cycles ? bytes - own->bytes <= most_bytes : next > most_cycles;
+        if (!*is_left) {
+            cycles = next;
+            bytes -= own->bytes;
+            continue;
+        }
+        if (by_cycles)
+            best_cycles = pl_smaller(best_cycles, next);
+        if (critical == NULL)
+            critical = own;
     }
-    if (f->num_moments > 1 || cycles > most_cycles || bytes > f->most[AMOUNTS])
+    if (f->num_moments > 1)
         return critical;
-    if (!by_cycles)
-        f->most[AMOUNTS] = bytes;
-    else if (cycles < most_cycles)
-        f->most[CYCLES] = pl_smaller(f->most[CYCLES], pl_speed_cycles(q->speed, cycles) + rounded);
+    if (!by_cycles && cycles <= most_cycles)
+        f->most[AMOUNTS] = pl_smaller(most_bytes, bytes);
+    else if (by_cycles && best_cycles < most_cycles)
+        f->most[CYCLES] =
+            pl_smaller(f->most[CYCLES], pl_speed_cycles(q->speed, best_cycles) + rounded);
     return critical;
 }
 
@@ -495,7 +511,7 @@ static popliner_status prepare(pl_variant_search *f, popliner_error *error) {
         for (const size_t *first = &v->first[s.first_unit]; unit < end; ++unit, ++first) {
             const uint64_t cut_cycles =
                 unit == begin ? v->cut_cycles[s.first_unit] + v->cut_cycles[s.end] : 0;
-            f->units[unit] = (choosing_unit){i, begin, end, option, first[1] - first[0]};
+            f->units[unit] = (choosing_unit){i, begin, end, option, first[1] - first[0], false};
             for (size_t k = first[0]; k < first[1]; ++k) {
                 f->options[option] = v->items[k];
                 f->options[option++].cycles += cut_cycles;
@@ -770,7 +786,8 @@ static uint64_t after_steps(pl_variant_search *f, const sums *x, uint64_t bytes,
     *are_whole = true;
     for (; f->end_of_ladder < f->stage.end; ++f->end_of_ladder) {
         const size_t *first = &v->first[f->end_of_ladder];
-        add_steps(&f->ladder, &v->items[first[0]], first[1] - first[0], x->counts);
+        add_steps(&f->ladder, f->end_of_ladder, &v->items[first[0]], first[1] - first[0],
+                  x->counts);
     }
     for (size_t i = 0; i < f->ladder.count && bytes > enough_bytes; ++i) {
         const step *own = &f->ladder.steps[i];
