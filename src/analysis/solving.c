@@ -3,9 +3,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/analysis_data.h"
 #include "analysis/hints.h"
-
-#include <stdlib.h>
-
 #include "answer/certificate_data.h"
 #include "base/bounds.h"
 #include "base/failure.h"

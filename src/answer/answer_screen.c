@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "answer/certificate_data.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,6 @@
 /* The stages of one plan for several profiles, against their limits.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include <stdlib.h>
-
 #include "answer/certificate_data.h"
 #include "base/failure.h"
 #include "base/sheet.h"

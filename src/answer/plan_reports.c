@@ -1,9 +1,7 @@
 /* Plans as rows of a table, or as objects: of sweeps, of the best compromises, of replicas.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "answer/certificate_data.h"
 #include "base/sheet.h"

@@ -4,7 +4,6 @@
 #include "answer/certificate_data.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

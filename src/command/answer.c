@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/commands.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,10 +1,13 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table of outputs: a row has all that is to be said of what --output takes. Parsing, checks,
+ * help, lists of files and writing loop over it.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/option_table.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/option_table.h"
 #include "popliner/emit.h"
 #include "popliner/report.h"
 #include "popliner/solver.h"

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Prints and writes what --output names: tables, plots, plans for frameworks, documents.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/commands.h"
 
 #include <stdlib.h>

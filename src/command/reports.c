@@ -1,7 +1,6 @@
 /* --report: several reports of one model that are split together.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

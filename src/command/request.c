@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The request to the library: the options of the command line in terms of units.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/session.h"
 
 #include <stdlib.h>

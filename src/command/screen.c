@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reports for people: used on a terminal, or with --format text.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/commands.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
  * plan as JSON, and the order and a trace of its passes.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* Sections of programs: liveness steps, the program tree, executions, vertex types and exchanges.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/failure.h"
