@@ -438,12 +438,11 @@ static popliner_status begin_replicas_search(replicas_search *s, popliner_analys
         return pl_fail(error, POPLINER_ERROR_USAGE, "chunks: expected 1 or more");
     PL_TRY(pl_analysis_make_meter(analysis, t->model, error));
     pl_stage_meter *meter = analysis->models[t->model].meter;
-    meter->arrays.failed = false;
-    pl_stage_meter_find_sums(meter);
-    if (!meter->arrays.failed)
+    const bool has_sums = pl_stage_meter_find_sums(meter);
+    if (has_sums)
         pl_trained_parameters_find(&s->trained, &s->arrays, &meter->pass_usage,
                                    meter->trained_bytes);
-    if (meter->arrays.failed || s->arrays.failed)
+    if (!has_sums || s->arrays.failed)
         return pl_fail_memory(error, "the parameters of the stages");
     s->max_ipus = t->solver.options.num_ipus;
     if (o->total_ipus < s->max_ipus)

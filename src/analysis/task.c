@@ -375,11 +375,9 @@ popliner_status pl_task_measure_work(pl_task *t, const popliner_plan *plan, popl
     popliner_costs_free(t->costs);
     popliner_status status = popliner_costs_create(num_units, 1, &t->costs, error);
     if (status == POPLINER_OK && cuts_bytes == NULL) {
-        meter->arrays.failed = false;
-        pl_stage_meter_find_sums(meter);
-        cuts_bytes = meter->cut_bytes;
-        if (cuts_bytes == NULL)
+        if (!pl_stage_meter_find_sums(meter))
             status = pl_fail_memory(error, "the intervals");
+        cuts_bytes = meter->cut_bytes;
     }
     for (size_t unit = 1; status == POPLINER_OK && unit < num_units; unit++)
         pl_costs_set_cut(t->costs, unit, cuts_bytes[unit]);

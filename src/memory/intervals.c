@@ -252,9 +252,7 @@ popliner_status pl_intervals_measure(pl_stage_meter *meter, const pl_interval_op
     begin_work(&t, &own);
     if (!meter->arrays.failed)
         end = measure_rows(&t);
-    if (end == num_units && !has_failed(&t))
-        pl_stage_meter_find_sums(meter);
-    if (end == num_units && !has_failed(&t))
+    if (end == num_units && !has_failed(&t) && pl_stage_meter_find_sums(meter))
         memcpy(t.made->cuts_bytes, meter->cut_bytes, num_units * sizeof *meter->cut_bytes);
     pl_arrays_free(&own);
     if (t.made == NULL || has_failed(&t))

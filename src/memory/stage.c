@@ -168,16 +168,19 @@ void pl_stage_meter_complete(pl_stage_meter *meter) {
             make_tiles(meter, live, NULL, NULL);
 }
 
-void pl_stage_meter_find_sums(pl_stage_meter *meter) {
+bool pl_stage_meter_find_sums(pl_stage_meter *meter) {
     const pl_digest *digest = &meter->digest;
     const size_t num_units = meter->chain->num_units;
     size_t live = 0;
+    meter->arrays.failed = false;
+    if (meter->cut_bytes != NULL)
+        return true;
     while (live < PL_NUM_LIVES && !digest->is_made[live])
         live++;
     if (live == PL_NUM_LIVES)
         make_tiles(meter, 0, NULL, NULL);
-    if (meter->cut_bytes != NULL || meter->arrays.failed)
-        return;
+    if (meter->arrays.failed)
+        return false;
     uint64_t *cut_bytes = pl_arrays_new(&meter->arrays, num_units, sizeof *cut_bytes);
     uint64_t *trained_bytes =
         pl_arrays_new(&meter->arrays, meter->pass_usage.sets.count, sizeof *trained_bytes);
@@ -192,6 +195,7 @@ void pl_stage_meter_find_sums(pl_stage_meter *meter) {
     }
     meter->cut_bytes = meter->arrays.failed ? NULL : cut_bytes;
     meter->trained_bytes = trained_bytes;
+    return !meter->arrays.failed;
 }
 
 /* ---- Stages on one IPU ----------------------------------------------------------------------- */

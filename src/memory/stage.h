@@ -63,8 +63,8 @@ static inline bool pl_stage_meter_may_need(const pl_stage_meter *meter, size_t l
 void pl_stage_meter_complete(pl_stage_meter *meter);
 
 /* Finds cut_bytes and trained_bytes, unless they are known, by tiles of the digest: those that are
- * made, if any are. */
-void pl_stage_meter_find_sums(pl_stage_meter *meter);
+ * made, if any are. False without memory. */
+bool pl_stage_meter_find_sums(pl_stage_meter *meter);
 
 /* Makes all tiles of its digest that are needed and not made; false if the bounds (or NULL) stopped
  * it. */
