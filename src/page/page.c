@@ -71,7 +71,13 @@ void pl_page_add(pl_text *page, const popliner_certificate *certificate, const p
     add_lines(page, rest);
 }
 
-/* ---- options, words and plan: of pages of profiles and of costs ---- */
+/* ---- columns, options, words and plan: of pages of profiles and of costs ---- */
+
+void pl_page_put_columns(pl_json *json, const pl_page_column *columns, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        pl_put_packed(json, columns[i].name, columns[i].packed);
+    pl_put_close(json);
+}
 
 popliner_status pl_page_take_options(const popliner_page_options *callers,
                                      popliner_page_options *options, popliner_error *error) {

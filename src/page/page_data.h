@@ -6,6 +6,7 @@
 
 #include "base/failure.h"
 #include "base/json_writer.h"
+#include "base/packed.h"
 #include "memory/passes.h"
 #include "memory/stage_details.h"
 #include "popliner/error.h"
@@ -39,6 +40,15 @@ void pl_page_put_wishes(pl_json *json, const char *key, const pl_page_wishes *wi
  * or else these. */
 void pl_page_put_head(pl_json *json, const popliner_page_options *options,
                       const pl_page_wishes *wishes, size_t num_units, const pl_messages *messages);
+
+/* A column of an object. */
+typedef struct pl_page_column {
+    const char *name;
+    pl_packed *packed;
+} pl_page_column;
+
+/* Adds the columns of an object, and closes it. */
+void pl_page_put_columns(pl_json *json, const pl_page_column *columns, size_t count);
 
 /* ---- Stages ---- */
 

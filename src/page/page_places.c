@@ -35,17 +35,6 @@ typedef struct writer {
     pl_packed ranges, firsts, ends;
 } writer;
 
-typedef struct column {
-    const char *name;
-    pl_packed *packed;
-} column;
-
-static void put_columns(pl_json *json, const column *columns, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        pl_put_packed(json, columns[i].name, columns[i].packed);
-    pl_put_close(json);
-}
-
 /* For qsort: a number, and what it is of. */
 typedef struct keyed {
     uint64_t key;
@@ -95,12 +84,12 @@ static void set_shift(writer *w, uint32_t bits) {
 
 static void put_rows(const writer *w, const char *name, const char *thing, bool is_whole,
                      rows *own) {
-    const column columns[] = {
+    const pl_page_column columns[] = {
         {thing, &own->things}, {"category", &own->categories}, {"tiles", &own->tiles}};
     pl_put_open(w->json, name, '{');
     pl_put_flag(w->json, "is_whole", is_whole);
     pl_put_number(w->json, "shift", w->shift);
-    put_columns(w->json, columns, sizeof columns / sizeof *columns);
+    pl_page_put_columns(w->json, columns, sizeof columns / sizeof *columns);
 }
 
 /* Adds the rows of a variable by category. */
@@ -210,10 +199,10 @@ static void put_lives(writer *w) {
     const popliner_profile *p = w->profile;
     pl_key_sums lives = {.keys = {.arrays = &w->arrays, .key_size = NUM_KEYS * sizeof(uint32_t)}};
     pl_packed variables = {0}, categories = {0}, classes = {0}, sizes = {0};
-    const column columns[] = {{"variable", &variables},
-                              {"category", &categories},
-                              {"class", &classes},
-                              {"bytes", &sizes}};
+    const pl_page_column columns[] = {{"variable", &variables},
+                                      {"category", &categories},
+                                      {"class", &classes},
+                                      {"bytes", &sizes}};
     for (size_t variable = 0; variable <= p->num_unlowered; variable++)
         for (size_t i = w->pieces.start[variable]; i < w->pieces.start[variable + 1]; i++) {
             const size_t piece = w->pieces.piece[i];
@@ -233,7 +222,7 @@ static void put_lives(writer *w) {
     }
     pl_put_open(w->json, "lives", '{');
     pl_put_flag(w->json, "is_whole", lives.keys.count <= MAX_LIVES);
-    put_columns(w->json, columns, sizeof columns / sizeof *columns);
+    pl_page_put_columns(w->json, columns, sizeof columns / sizeof *columns);
 }
 
 /* ---- the variables of some tiles by address ---- */
@@ -292,7 +281,7 @@ static popliner_status put_boxes(writer *w, const uint64_t *stage_tiles, size_t 
     const popliner_profile *p = w->profile;
     const size_t num_tiles = p->target.num_tiles;
     boxes b = {.count = 0};
-    const column columns[] = {
+    const pl_page_column columns[] = {
         {"tile", &b.tiles},       {"start", &b.starts},         {"offset", &b.offsets},
         {"size_bytes", &b.sizes}, {"variable", &b.variables},   {"category", &b.categories},
         {"class", &b.classes},    {"live_tile", &b.live_tiles}, {"live_bytes", &b.live_bytes}};
@@ -318,7 +307,7 @@ static popliner_status put_boxes(writer *w, const uint64_t *stage_tiles, size_t 
     }
     pl_put_line(w->json);
     pl_put_open(w->json, "boxes", '{');
-    put_columns(w->json, columns, sizeof columns / sizeof *columns);
+    pl_page_put_columns(w->json, columns, sizeof columns / sizeof *columns);
     return status;
 }
 
@@ -326,7 +315,8 @@ popliner_status pl_page_put_places(pl_json *json, const popliner_profile *profil
                                    const pl_pass_usage *usage, const uint64_t *stage_tiles,
                                    size_t num_stages, popliner_error *error) {
     writer w = {.json = json, .profile = profile};
-    const column columns[] = {{"ranges", &w.ranges}, {"first", &w.firsts}, {"end", &w.ends}};
+    const pl_page_column columns[] = {
+        {"ranges", &w.ranges}, {"first", &w.firsts}, {"end", &w.ends}};
     PL_TRY(pl_profile_require_variables(profile, error));
     pl_pieces_find(&w.pieces, &w.arrays, profile);
     w.class_number = pl_arrays_new(&w.arrays, profile->num_classes, sizeof *w.class_number);
@@ -343,7 +333,7 @@ popliner_status pl_page_put_places(pl_json *json, const popliner_profile *profil
     pl_put_close(json);
     popliner_status status = put_boxes(&w, stage_tiles, num_stages, error);
     pl_put_open(json, "classes", '{');
-    put_columns(json, columns, sizeof columns / sizeof *columns);
+    pl_page_put_columns(json, columns, sizeof columns / sizeof *columns);
     if (status == POPLINER_OK && w.arrays.failed)
         status = pl_fail_memory(error, "the variables of the page");
     pl_arrays_free(&w.arrays);

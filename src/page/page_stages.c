@@ -88,19 +88,14 @@ static void add_peak(at_peaks *p, const pl_detail_variables *v, const pl_chain *
 static void put_at_peaks(pl_json *json, const pl_stage_details *details, const pl_chain *chain) {
     const pl_peak_envelope *peaks = &details->largest[POPLINER_NEED_EXPECTED];
     at_peaks p = {0};
-    const struct {
-        const char *name;
-        pl_packed *column;
-    } columns[] = {
+    const pl_page_column columns[] = {
         {"count", &p.counts},        {"name", &p.named},           {"size_bytes", &p.sizes},
         {"category", &p.categories}, {"operation", &p.operations}, {"program", &p.programs},
     };
     for (size_t i = 0; i < peaks->num_pieces; i++)
         add_peak(&p, &details->variables[i], chain, peaks->pieces[i].step);
     pl_put_open(json, "variables", '{');
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        pl_put_packed(json, columns[i].name, columns[i].column);
-    pl_put_close(json);
+    pl_page_put_columns(json, columns, sizeof columns / sizeof *columns);
     pl_put_texts(json, "names", p.names.items, p.names.count);
     json->text->failed = json->text->failed || p.names.arrays.failed;
     pl_names_free(&p.names);
