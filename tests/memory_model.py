@@ -23,13 +23,13 @@ from profile_relations import runs, varints
 # What the compiler's variables of each group are called.
 GROUPS = {
     "vertex_code": ("vertexCode",),
-    "vertex_state": ("vertexInstanceState", "vertexFieldData", "copyDescriptor",
-                     "vectorListDescriptor"),
+    "vertex_state": ("vertexInstanceState", "vertexFieldData", "copyDescriptor"),
     "exchange_code": ("internalExchangeCode",),
     "control_code": ("controlCode",),
 }
 LOW_GROUPS = ("vertex_code", "exchange_code", "control_code")  # executable, below all data
 GROUP_OF = {category: group for group, names in GROUPS.items() for category in names}
+OF_SETS_ALONE = ("vertexFieldData", "copyDescriptor")  # what sizes of vertices do not tell
 STATE_COLUMNS = ("vertex_data_bytes", "copy_ptr_bytes", "edge_ptr_bytes", "descriptor_bytes")
 EXECUTABLE = 8  # in the bitset of a variable
 RESERVED = 16  # bytes at the beginning of each tile
@@ -239,6 +239,9 @@ class Model:
             self.ranges.setdefault(number, []).append((begin, end))
         categories = dict(sql.execute("SELECT id, name FROM var_categories"))
         names = dict(sql.execute("SELECT id, name FROM unlowered_vars"))
+        has_state, = sql.execute("SELECT EXISTS (SELECT * FROM memory_by_compute_set)").fetchone()
+        group_of = {category: group for category, group in GROUP_OF.items()
+                    if has_state or category not in OF_SETS_ALONE}
         self.has_accumulators = False
         zeros = [0] * self.num_tiles
         self.truth = {group: list(zeros) for group in GROUPS}
@@ -267,12 +270,12 @@ class Model:
                 end_of_code[tile] = max(end_of_code[tile], address + size)
             elif size:
                 lowest_data[tile] = min(lowest_data[tile], address)
-            if is_always[number] and GROUP_OF.get(category) in LOW_GROUPS:
+            if is_always[number] and group_of.get(category) in LOW_GROUPS:
                 of_groups[tile] += size
             if is_always[number] and category == "variable" and "accum" in name.lower():
                 self.has_accumulators = True
-            if category in GROUP_OF:
-                self.truth[GROUP_OF[category]][tile] += size
+            if category in group_of:
+                self.truth[group_of[category]][tile] += size
                 continue
             touch = self.touch.get(var, 0)
             self.by_tile[tile].append((touch, None if is_always[number] else number,

@@ -282,7 +282,8 @@ def shake(path, chance):
                     "?, total = ?, total_including_gaps = ? WHERE tile = ?",
                     (live // 3, live - live // 3, chance.randint(900, 4000),
                      chance.randint(900, 5000), tile))
-    for change in ("UPDATE OR IGNORE memory_by_vertex_type SET code_bytes = NULL WHERE vertex_type "
+    for change in ("DELETE FROM memory_by_compute_set",
+                   "UPDATE OR IGNORE memory_by_vertex_type SET code_bytes = NULL WHERE vertex_type "
                    "% 2",  # some writers allow no NULL
                    "UPDATE programs SET control_code_bytes_by_tile = NULL WHERE id % 5 = 0",
                    "UPDATE OR IGNORE program_type_do_exchange SET code_bytes_by_tile_rle = NULL",
