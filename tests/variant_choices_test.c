@@ -64,7 +64,7 @@ static void draw(chain *c, uint64_t *random) {
     c->wish.max_cycles = draw_limit(c, random, LARGEST);
 }
 
-/* Sets all[MOST_CHOICES] to the choices of a stage, but for recomputing it; returns their number. */
+/* Sets all[MOST_CHOICES] to the choices of a stage but recomputing it; returns their number. */
 static size_t list_choices(const chain *c, const popliner_interval *stage, pl_variant_choice *all) {
     const uint64_t copies = c->v.pipeline.copies.listed[stage->stages_to_end - 1];
     size_t count = 1;
