@@ -260,6 +260,58 @@ static void a_name_is_enough(void **state) {
     popliner_costs_file_free(NULL);
 }
 
+/* Costs that add up stay the same, in the same order, where setters make a number of each. */
+static void setters_change_no_other_number(void **state) {
+    enum { NUM_UNITS = 4, NUM_PLACES = 3, COUNT = NUM_UNITS * NUM_UNITS };
+    static const char text[] =
+        "{\"format\": \"popliner-costs\", \"version\": 1, \"cut_cycles\": [4, 9, 0], \"units\": ["
+        "{\"name\": \"a\", \"memory\": 5, \"stash\": 4, \"cycles\": 7},"
+        "{\"name\": \"b\", \"memory\": 0, \"stash\": 1, \"cycles\": 0},"
+        "{\"name\": \"c\", \"memory\": 8, \"stash\": 0, \"cycles\": 3},"
+        "{\"name\": \"d\", \"memory\": 2, \"stash\": 6, \"cycles\": 11}]}";
+    const popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_TF_INTERLEAVED,
+                                        .max_stages = NUM_PLACES};
+    popliner_costs_file *file = read_text(*state, text, &pipeline);
+    popliner_costs *costs = file->costs;
+    uint64_t peaks[2][NUM_PLACES][COUNT] = {{{0}}};
+    uint64_t cycles[2][COUNT] = {{0}};
+    pl_cost_order orders[2][NUM_PLACES] = {{{.cycles_never_shrink = false}}};
+    assert_int_equal(costs->peaks.lines->bytes.kind, PL_NUMBERS_ADDED_UP);
+    assert_int_equal(costs->cycles.kind, PL_NUMBERS_ADDED_UP);
+    for (size_t i = 0; i < 2; ++i) {
+        for (size_t k = 0; k < NUM_PLACES; ++k) {
+            assert_int_equal(
+                popliner_costs_get_all(costs, POPLINER_COSTS_OF_PEAKS, k + 1, peaks[i][k], NULL),
+                POPLINER_OK);
+            assert_int_equal(pl_costs_find_order(costs, k + 1, &orders[i][k], NULL), POPLINER_OK);
+        }
+        assert_int_equal(
+            popliner_costs_get_all(costs, POPLINER_COSTS_OF_CYCLES, 1, cycles[i], NULL),
+            POPLINER_OK);
+        /* two copies: 13 + 2 * 5 bytes; 10 cycles, none of the cut after c */
+        assert_int_equal(popliner_costs_peak(costs, 0, 2, 3), 23);
+        assert_int_equal(popliner_costs_cycles(costs, 0, 2), 10);
+        assert_int_equal(popliner_costs_cycles(costs, 1, 1), 13);
+        assert_int_equal(popliner_costs_set_peak(costs, 0, 0, 1, 5, NULL), POPLINER_OK);
+        assert_int_equal(popliner_costs_set_cycles(costs, 0, 0, 11, NULL), POPLINER_OK);
+    }
+    assert_null(costs->peaks.lines);
+    assert_int_equal(costs->cycles.kind, PL_NUMBERS_LISTED);
+    assert_memory_equal(peaks[0], peaks[1], sizeof peaks[0]);
+    assert_memory_equal(cycles[0], cycles[1], sizeof cycles[0]);
+    for (size_t k = 0; k < NUM_PLACES; ++k) {
+        const pl_cost_order *own[] = {&orders[0][k], &orders[1][k]};
+        assert_memory_equal(own[0]->first_ends, own[1]->first_ends,
+                            NUM_UNITS * sizeof *own[0]->first_ends);
+        /* lines never shrink only if they do so for no number of copies */
+        assert_true(own[1]->peaks_never_shrink || !own[0]->peaks_never_shrink);
+        assert_int_equal(own[0]->cycles_never_shrink, own[1]->cycles_never_shrink);
+        pl_cost_order_clear(&orders[0][k]);
+        pl_cost_order_clear(&orders[1][k]);
+    }
+    popliner_costs_file_free(file);
+}
+
 /* ---- Files that are wrong ------------------------------------------------------------------- */
 
 static void assert_refused(const char *directory, const char *text, const char *message) {
@@ -718,6 +770,7 @@ int main(void) {
         cmocka_unit_test(stages_on_one_ipu_share_once),
         cmocka_unit_test(reads_texts_in_memory),
         IN_DIRECTORY(a_name_is_enough),
+        IN_DIRECTORY(setters_change_no_other_number),
         IN_DIRECTORY(refuses_what_is_no_file_of_costs),
         cmocka_unit_test(refuses_what_has_no_end),
         cmocka_unit_test(reading_can_be_stopped),
