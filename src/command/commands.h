@@ -92,7 +92,7 @@ bool answer_fits(const session *s, const popliner_plan *plan);
 
 /* The material of the outputs of an action. */
 typedef struct material {
-    unsigned action; /* SOLVE, EVALUATE, DIAGNOSE or COMPARE */
+    unsigned action; /* SOLVE, EVALUATE, DIAGNOSE or COMPARE; 0: none, of the profile alone */
     /* Makes the answer as text, of `of`. */
     popliner_status (*make)(session *s, const void *of, popliner_format format, char **text,
                             popliner_error *error);
@@ -101,7 +101,8 @@ typedef struct material {
     const popliner_replicas *replicas;       /* of --total-ipus, else NULL */
 } material;
 
-/* Refuses what plans for frameworks are known to lack before anything is solved. Errors: USAGE. */
+/* Refuses what plans for frameworks are known to lack before anything is solved. Errors: USAGE,
+ * MEMORY. */
 popliner_status outputs_check(const options *o, popliner_error *error);
 
 /* Stores the analysis, and prints and writes all outputs of the profile alone. */

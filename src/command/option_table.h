@@ -151,7 +151,7 @@ popliner_status options_check(options *o, popliner_error *error);
 
 /* ---- what --output takes ---- */
 
-/* How an output is made: outputs.c has a function for each. */
+/* How an output is made: outputs.c has a case for each, and page.c makes the page. */
 typedef enum output_kind {
     OUTPUT_SECTION,   /* `number` is a popliner_section */
     OUTPUT_PLAN,      /* the section of a split */

@@ -161,8 +161,7 @@ popliner_status request_check(const options *o, popliner_error *error);
 popliner_status request_make_map(const options *o, size_t num_ipus, size_t **map, size_t *count,
                                  popliner_error *error);
 
-/* Takes the device map, if the options give one in any way. Errors: USAGE, which names the option
- * that does not go with stages that share an IPU; MEMORY. */
+/* Takes the device map, if the options give one in any way. Errors: MEMORY. */
 popliner_status request_take_map(request *r, const options *o, popliner_error *error);
 
 /* Sets the members that need no units: the memory model (`otherwise`, unless the user chose one),
