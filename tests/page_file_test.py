@@ -307,7 +307,10 @@ def check_measurements(*words, exit_status=0):
                 if "Measuring all stages" in line]
     prepared = [line for line in result.stderr.decode().splitlines()
                 if "Preparing the full memory model" in line]
-    assert len(measured) == len(data["stages"]) > 0, (words, measured)
+    # nobody hears of the stages that a hint is measured with, which the page then has
+    unheard = sum(it["option"] == "--schedule popart" and it["fits"] is not None
+                  for it in json.loads(plain).get("hints", []))
+    assert len(measured) + unheard == len(data["stages"]) > 0, (words, measured)
     assert len(prepared) == 1, (words, prepared)
 
 
