@@ -47,7 +47,7 @@ void pl_code_counter_begin(pl_code_counter *counter, pl_arrays *arrays, popliner
     for (uint32_t i = 0; !arrays->failed && i < p->num_vertex_types; i++)
         counter->kind_of_type[i] = counter->code_of_type[i] = i;
     if (!arrays->failed && model == POPLINER_MEMORY_MODEL_POPLINER)
-        pl_popliner_merge_vertex_types(counter);
+        pl_popliner_merge_vertex_types(counter, arrays);
 }
 
 void pl_code_counter_reset(pl_code_counter *counter) {

@@ -58,7 +58,7 @@ void pl_code_counter_add(pl_code_counter *counter, uint32_t program,
 void pl_code_counter_finish(pl_code_counter *counter, uint64_t *const groups[PL_NUM_CODE_GROUPS]);
 
 /* Merges, for PopLiner's model, types with equal name and size, with the code of the last type of
- * their name. O(vertex types^2). */
-void pl_popliner_merge_vertex_types(pl_code_counter *counter);
+ * their name. Sets arrays->failed if memory is short. O(vertex types). */
+void pl_popliner_merge_vertex_types(pl_code_counter *counter, pl_arrays *arrays);
 
 #endif

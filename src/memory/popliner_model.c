@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/growth.h"
+#include "base/id_map.h"
+#include "base/keys.h"
 #include "base/numbers.h"
 #include "memory/chain_data.h"
 #include "memory/curve.h"
@@ -21,18 +23,31 @@ void pl_popliner_place_operations(pl_chain *chain) {
 
 /* ---- Vertex types ---------------------------------------------------------------------------- */
 
-void pl_popliner_merge_vertex_types(pl_code_counter *counter) {
+void pl_popliner_merge_vertex_types(pl_code_counter *counter, pl_arrays *arrays) {
     const popliner_profile *p = counter->profile;
-    for (uint32_t i = 0; i < p->num_vertex_types; i++)
-        for (uint32_t k = 0; k < p->num_vertex_types; k++) {
-            if (strcmp(pl_profile_string(p, p->vertex_type_name[i]),
-                       pl_profile_string(p, p->vertex_type_name[k])) != 0)
-                continue;
-            counter->code_of_type[i] = k;
-            if (k < counter->kind_of_type[i] &&
-                p->vertex_type_size_bytes[k] == p->vertex_type_size_bytes[i])
-                counter->kind_of_type[i] = k;
-        }
+    pl_arrays own = {0};
+    pl_names names = {0};
+    pl_keys kinds = {.arrays = &own, .key_size = 2 * sizeof(uint64_t)};
+    uint32_t *last_of_name = pl_arrays_new(&own, p->num_vertex_types, sizeof(uint32_t));
+    uint32_t *first_of_kind = pl_arrays_new(&own, p->num_vertex_types, sizeof(uint32_t));
+    for (uint32_t i = 0; !own.failed && i < p->num_vertex_types; i++) {
+        const size_t name = pl_names_number(&names, pl_profile_string(p, p->vertex_type_name[i]));
+        const uint64_t key[] = {name, p->vertex_type_size_bytes[i]};
+        const size_t num_kinds = kinds.count;
+        const size_t kind = pl_keys_number(&kinds, key);
+        own.failed = own.failed || name == SIZE_MAX;
+        if (own.failed)
+            break;
+        if (kind == num_kinds)
+            first_of_kind[kind] = i;
+        last_of_name[name] = i;
+        counter->kind_of_type[i] = first_of_kind[kind];
+        counter->code_of_type[i] = (uint32_t)name; /* until the last one is known */
+    }
+    for (size_t i = 0; !own.failed && i < p->num_vertex_types; i++)
+        counter->code_of_type[i] = last_of_name[counter->code_of_type[i]];
+    pl_names_free(&names);
+    pl_arrays_end(&own, arrays);
 }
 
 /* ---- A stage --------------------------------------------------------------------------------- */

@@ -169,9 +169,9 @@ typedef struct pl_interval_options {
  *
  * Errors: MEMORY; STOPPED. Cost: that of making a digest (memory/digest.h), unless the meter has
  * it, then for each tile O(units * lists of the tile + units^2), and for each part its segments,
- * shared among the threads. In PopLiner's model O(units^2 * tiles * steps + units * touches). See
- * pl_stage_details_are_large for the memory, each thread takes O(units + steps) more. Only the
- * calling thread calls the listener. */
+ * shared among the threads. In PopLiner's model O(units^2 * tiles * steps + units * touches), and
+ * the digest, for the cuts. See pl_stage_details_are_large for the memory, each thread takes
+ * O(units + steps) more. Only the calling thread calls the listener. */
 popliner_status pl_intervals_measure(pl_stage_meter *meter, const pl_interval_options *options,
                                      pl_stage_details **details, popliner_error *error);
 
