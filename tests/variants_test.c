@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "costs/variants.h"
+#include "popliner/replicas.h"
 #include "popliner/solver.h"
 #include "test_data.h"
 
@@ -218,6 +219,70 @@ static void looking_for_reasons_can_be_stopped(void **state) {
     popliner_costs_file_free(file);
 }
 
+/* What gives each stage some of the devices knows of no choices; nor does it answer as if there
+ * were none. */
+static void refuses_to_choose_devices_too(void **state) {
+    (void)state;
+    static char text[TEXT_SIZE];
+    const size_t length = write_layers(text);
+    popliner_pipeline pipeline = {.recompute = POPLINER_RECOMPUTE_AUTO, .max_stages = 3};
+    popliner_solver_options o = PLAIN_SOLVER_OPTIONS;
+    popliner_replicas_options replicas = POPLINER_REPLICAS_OPTIONS_INIT;
+    const popliner_objective objectives[] = {POPLINER_OBJECTIVE_CYCLES};
+    popliner_costs_file *file = NULL;
+    popliner_plan *plan = NULL;
+    popliner_error error = {.message = ""};
+    size_t map[3];
+    size_t num_stages;
+    bool is_proven;
+    assert_int_equal(popliner_copies_parse("1,2,...", &pipeline.copies, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_file_read("made", text, length, &pipeline, &file, NULL),
+                     POPLINER_OK);
+    o.objectives = objectives;
+    o.num_objectives = 1;
+    o.num_ipus = 3;
+    o.mem_per_tile = 60;
+    assert_int_equal(
+        popliner_solver_order_devices(file->costs, &o, map, &num_stages, &is_proven, &error),
+        POPLINER_ERROR_USAGE);
+    assert_non_null(strstr(error.message, "choose what they recompute"));
+    assert_int_equal(num_stages, 0);
+    replicas.solver = &o;
+    assert_int_equal(popliner_replicas_solve_stages(file->costs, &replicas, &plan, &error),
+                     POPLINER_ERROR_USAGE);
+    assert_non_null(strstr(error.message, "choose what they recompute"));
+    assert_null(plan);
+    popliner_costs_file_free(file);
+}
+
+/* That not even no tokens fit is proven: nothing was stopped. */
+static void no_room_for_tokens_is_proven(void **state) {
+    (void)state;
+    static const char text[] = "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": ["
+                               "{\"name\": \"a\", \"memory\": 40, \"kv\": 2}]}";
+    popliner_solver_options o = PLAIN_SOLVER_OPTIONS;
+    const popliner_objective objectives[] = {POPLINER_OBJECTIVE_TOKENS};
+    popliner_costs_file *file = NULL;
+    popliner_plan *plan = NULL;
+    assert_int_equal(popliner_costs_file_read("made", text, sizeof text - 1, NULL, &file, NULL),
+                     POPLINER_OK);
+    o.objectives = objectives;
+    o.num_objectives = 1;
+    o.num_ipus = 1;
+    o.mem_per_tile = 39;
+    assert_int_equal(popliner_solve(file->costs, &o, &plan, NULL), POPLINER_OK);
+    assert_int_equal(plan->status, POPLINER_PLAN_INFEASIBLE);
+    assert_false(plan->is_stopped);
+    assert_int_equal(plan->values[0].value, 0);
+    popliner_plan_free(plan);
+    o.mem_per_tile = 45;
+    assert_int_equal(popliner_solve(file->costs, &o, &plan, NULL), POPLINER_OK);
+    assert_int_equal(plan->status, POPLINER_PLAN_OPTIMAL);
+    assert_int_equal(plan->values[0].value, 2);
+    popliner_plan_free(plan);
+    popliner_costs_file_free(file);
+}
+
 /* Tables of costs that stages choose between. */
 static void refuses_what_does_not_belong_together(void **state) {
     static const char *const ways[] = {"none", "standard"};
@@ -255,6 +320,8 @@ int main(void) {
         cmocka_unit_test(stages_on_one_ipu_choose_together),
         cmocka_unit_test(the_search_can_be_stopped),
         cmocka_unit_test(looking_for_reasons_can_be_stopped),
+        cmocka_unit_test(refuses_to_choose_devices_too),
+        cmocka_unit_test(no_room_for_tokens_is_proven),
         cmocka_unit_test(refuses_what_does_not_belong_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

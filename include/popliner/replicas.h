@@ -181,7 +181,8 @@ popliner_status popliner_replicas_solve(const popliner_costs *costs,
  * stage. Exact: a dynamic program over the remaining units and the IPUs of their stages. Of the
  * options only the solver's, the parameters and the bandwidth matter. The caller frees *plan.
  * Errors: USAGE, also for a device map, placements, single limits, speeds or links, a
- * weight, BALANCE, TOKENS, and copies that depend on the number of stages; MEMORY, INTERNAL.
+ * weight, BALANCE, TOKENS, copies that depend on the number of stages, and stages that choose what
+ * they recompute; MEMORY, INTERNAL.
  * Cost: O(n^2 * num_ipus) for each value that is tried, about 40 for each objective. */
 popliner_status popliner_replicas_solve_stages(const popliner_costs *costs,
                                                const popliner_replicas_options *options,

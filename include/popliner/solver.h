@@ -545,8 +545,8 @@ typedef enum popliner_program_format {
  * stopped; then another order may be better, or fit. Exact: a dynamic program over the remaining
  * units and the devices of each kind that are taken, as often as values are tried (about 40 for
  * each objective). Errors: USAGE, also for a device map, placements, ipu_links, slack, a weight,
- * BALANCE, copies that depend on the number of stages, and too many kinds; MEMORY. Cost of one:
- * O(n^2 * kinds * product of the numbers of each kind + 1). */
+ * BALANCE, copies that depend on the number of stages, stages that choose what they recompute, and
+ * too many kinds; MEMORY. Cost of one: O(n^2 * kinds * product of the numbers of each kind + 1). */
 popliner_status popliner_solver_order_devices(const popliner_costs *costs,
                                               const popliner_solver_options *options,
                                               size_t *device_map, size_t *num_stages,

@@ -5,7 +5,6 @@
 #include "base/growth.h"
 #include "base/numbers.h"
 #include "costs/costs.h"
-#include "costs/grown.h"
 #include "solve/device_states.h"
 #include "solve/options.h"
 #include "solve/stage_rule.h"
@@ -154,9 +153,10 @@ static popliner_status check(const popliner_costs *costs, const popliner_solver_
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "order of devices: not with a device map, placements, links, slack, weights "
                        "or the objective balance; leave them out");
-    if (status == POPLINER_OK && costs->follows_split)
+    if (status == POPLINER_OK && (costs->follows_split || costs->choices != NULL))
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "order of devices: not with copies that depend on the number of stages");
+                       "order of devices: not with copies that depend on the number of stages, or "
+                       "stages that choose what they recompute");
     return status;
 }
 
@@ -176,83 +176,28 @@ static void free_order(device_order *d) {
     pl_device_states_free(&d->states);
 }
 
-/* Where the order is written. */
-typedef struct order {
-    popliner_solver_options options;
-    pl_stop stop;
-    size_t *device_map;
-    size_t num_stages;
-    bool is_proven;
-} order;
-
-/* Finds the order for the objectives; no stages if nothing fits. */
-static popliner_status find_order(order *found, const popliner_costs *costs,
-                                  popliner_error *error) {
-    const popliner_solver_options *own = &found->options;
-    popliner_plan plan = {0};
+/* Finds the order with the best split, which the plan has. A pl_solve_function. */
+static popliner_status solve(const popliner_costs *costs, const popliner_solver_options *options,
+                             popliner_plan *plan, popliner_error *error) {
+    const pl_stop stop = pl_stop_of(options);
+    size_t num_objectives;
+    const popliner_objective *objectives = pl_objectives_of(options, &num_objectives);
     device_order d = {
         .states = {.prepare = find_ends, .add_stages = add_stages, .complete = complete}};
     d.states.user = &d;
-    found->num_stages = 0;
-    popliner_status status = check(costs, own, error);
+    popliner_status status = check(costs, options, error);
     if (status == POPLINER_OK)
-        status = pl_problem_create(&d.states.problem, costs, own, error);
+        status = pl_problem_create(&d.states.problem, costs, options, error);
     if (status == POPLINER_OK)
         status = find_kinds(&d, error);
     if (status == POPLINER_OK)
         status = make_states(&d, error);
     if (status == POPLINER_OK)
         status = check_length(&d, error);
-    size_t num_objectives;
-    const popliner_objective *objectives = pl_objectives_of(own, &num_objectives);
     if (status == POPLINER_OK)
-        status = pl_device_states_optimise(&d.states, &found->stop, objectives, num_objectives,
-                                           &plan, error);
-    for (size_t i = 0; status == POPLINER_OK && i < d.states.num_stages; ++i)
-        found->device_map[found->num_stages++] = d.states.stages[i].ipu;
-    found->is_proven = status == POPLINER_OK && !plan.is_stopped;
+        status =
+            pl_device_states_optimise(&d.states, &stop, objectives, num_objectives, plan, error);
     free_order(&d);
-    return status;
-}
-
-/* A pl_tokens_function. */
-static popliner_status fits(void *user, const popliner_costs *grown, bool *does_fit,
-                            bool *is_stopped, popliner_error *error) {
-    order *found = user;
-    popliner_status status = find_order(found, grown, error);
-    *does_fit = found->num_stages > 0;
-    *is_stopped = !*does_fit && !found->is_proven;
-    return status;
-}
-
-/* Finds the order that holds the most tokens, and that of the other objectives then. */
-static popliner_status find_order_of_tokens(order *found, const popliner_costs *costs,
-                                            popliner_error *error) {
-    static const popliner_objective any[] = {POPLINER_OBJECTIVE_MEMORY};
-    const popliner_solver_options asked = found->options;
-    pl_grown_costs grown = {0};
-    bool does_fit = false;
-    bool is_stopped = false;
-    uint64_t tokens = 0;
-    uint64_t bound = 0;
-    popliner_status status = pl_tokens_check(costs, &asked, error);
-    found->options.objectives = any;
-    found->options.num_objectives = 1;
-    if (status == POPLINER_OK)
-        status = fits(found, costs, &does_fit, &is_stopped, error);
-    if (status == POPLINER_OK && does_fit)
-        status = pl_tokens_find(costs, fits, found, &asked, &tokens, &bound, error);
-    if (asked.num_objectives > 1) {
-        found->options.objectives = asked.objectives + 1;
-        found->options.num_objectives = asked.num_objectives - 1;
-    }
-    if (status == POPLINER_OK)
-        status = pl_grown_costs_create(&grown, costs, tokens, error);
-    if (status == POPLINER_OK)
-        status = find_order(found, &grown.costs, error);
-    found->is_proven = found->is_proven && tokens == bound;
-    found->options = asked;
-    pl_grown_costs_free(&grown);
     return status;
 }
 
@@ -260,20 +205,22 @@ popliner_status popliner_solver_order_devices(const popliner_costs *costs,
                                               const popliner_solver_options *options,
                                               size_t *device_map, size_t *num_stages,
                                               bool *is_proven, popliner_error *error) {
+    popliner_solver_options own;
     popliner_listener listener;
-    order found = {.device_map = device_map};
-    popliner_status status =
-        pl_solver_options_take(options, costs, &found.options, &listener, error);
-    found.options.time_limit_seconds /= 2; /* the split is found anew */
-    found.stop = pl_stop_of(&found.options);
-    if (status == POPLINER_OK && pl_objectives_include(&found.options, POPLINER_OBJECTIVE_STEP))
+    popliner_plan plan = {0};
+    popliner_status status = pl_solver_options_take(options, costs, &own, &listener, error);
+    own.time_limit_seconds /= 2; /* the split is found anew */
+    if (status == POPLINER_OK && pl_objectives_include(&own, POPLINER_OBJECTIVE_STEP))
         status = pl_fail(error, POPLINER_ERROR_USAGE,
                          "%s: step is for devices in a given order; give a device map, or cycles",
-                         PL_OPTION(&found.options, objectives));
+                         PL_OPTION(&own, objectives));
     if (status == POPLINER_OK)
-        status = pl_tokens_lead(&found.options) ? find_order_of_tokens(&found, costs, error)
-                                                : find_order(&found, costs, error);
-    *num_stages = found.num_stages;
-    *is_proven = found.is_proven;
+        status = pl_tokens_lead(&own) ? pl_tokens_solve(costs, &own, solve, &plan, error)
+                                      : solve(costs, &own, &plan, error);
+    *num_stages = status == POPLINER_OK ? plan.num_stages : 0;
+    *is_proven = status == POPLINER_OK && !plan.is_stopped;
+    for (size_t i = 0; i < *num_stages; ++i)
+        device_map[i] = plan.stages[i].ipu;
+    pl_plan_clear(&plan);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "solve/search.h"
 
 #include <math.h>
+#include <string.h>
 
 static pl_state_rest *rest_of(const pl_device_states *s, size_t unit, size_t state) {
     return &s->rests[state * (s->problem.num_units + 1) + unit];
@@ -96,6 +97,20 @@ static popliner_status find(pl_search *search, const pl_limits *limits, pl_goal 
                          "this");
 }
 
+/* Copies the stages of the last split, if there is one, and its totals. */
+static popliner_status take_split(const pl_device_states *s, const pl_objective_values *values,
+                                  popliner_plan *plan, popliner_error *error) {
+    plan->stages = pl_new_array(s->num_stages, sizeof *plan->stages);
+    if (plan->stages == NULL)
+        return pl_fail_memory(error, "the stages of the plan");
+    memcpy(plan->stages, s->stages, s->num_stages * sizeof *plan->stages);
+    plan->num_stages = s->num_stages;
+    plan->num_units = s->problem.num_units;
+    plan->infeasibility.obstacle = POPLINER_OBSTACLE_NONE;
+    pl_plan_total(plan, values, false);
+    return POPLINER_OK;
+}
+
 popliner_status pl_device_states_optimise(pl_device_states *states, const pl_stop *stop,
                                           const popliner_objective *objectives,
                                           size_t num_objectives, popliner_plan *plan,
@@ -107,7 +122,6 @@ popliner_status pl_device_states_optimise(pl_device_states *states, const pl_sto
                         .oracle = find,
                         .oracle_user = states};
     pl_split split = {0};
-    states->num_stages = 0;
     popliner_status status = pl_search_find(&search, &limits, PL_GOAL_ANY, &search.split, error);
     if (status == POPLINER_OK && search.split.num_stages > 0)
         status = pl_search_optimise(&search, objectives, num_objectives, plan, error);
@@ -121,7 +135,8 @@ popliner_status pl_device_states_optimise(pl_device_states *states, const pl_sto
         search.stop = &never;
         search.is_stopped = false;
         status = find(&search, &search.filter.limits, PL_GOAL_ANY, &split, error);
-        pl_plan_total(plan, &search.found, false);
+        if (status == POPLINER_OK)
+            status = take_split(states, &search.found, plan, error);
     }
     pl_split_clear(&split);
     pl_search_free(&search);

@@ -29,7 +29,7 @@ typedef struct pl_device_states {
     void *user;
 
     pl_state_rest *rests;        /* [num_states][units + 1] */
-    popliner_plan_stage *stages; /* [units] of the last split */
+    popliner_plan_stage *stages; /* [num_stages] of the last split; room for [units] */
     size_t num_stages;
     pl_arrays arrays; /* own the arrays, also those of the caller */
 } pl_device_states;
@@ -48,10 +48,9 @@ static inline bool pl_device_states_have(const pl_device_states *states, size_t 
 void pl_device_states_add(pl_device_states *states, size_t first_unit, size_t end_unit,
                           size_t later, size_t state);
 
-/* Minimises the objectives, then finds a split on the fewest devices: `stages` and the plan, which
- * gets values, proof, status, and, if there is a split, its totals; not its stages. num_stages is
- * 0 if there is none. Errors: MEMORY, INTERNAL. O(units) calls of add_stages for each split that
- * is looked for. */
+/* Minimises the objectives, then finds a split on the fewest devices: fills an empty plan, which has
+ * no stages if there is none. Errors: MEMORY, INTERNAL. O(units) calls of add_stages for each split
+ * that is looked for. */
 popliner_status pl_device_states_optimise(pl_device_states *states, const pl_stop *stop,
                                           const popliner_objective *objectives,
                                           size_t num_objectives, popliner_plan *plan,

@@ -130,7 +130,7 @@ done:
 popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_options *options,
                          popliner_plan *plan, popliner_error *error) {
     if (pl_tokens_lead(options))
-        return pl_tokens_solve(costs, options, plan, error);
+        return pl_tokens_solve(costs, options, pl_solve, plan, error);
     if (pl_step_leads(options))
         return pl_step_solve(costs, options, plan, error);
     return pl_solve_within(costs, options, 0, plan, error);

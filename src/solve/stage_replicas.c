@@ -4,9 +4,6 @@
  * takes no more of the IPUs, and no earlier stage has more of them after it.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/numbers.h"
@@ -178,13 +175,13 @@ static popliner_status check(const stage_replicas *s, popliner_error *error) {
         o->method > POPLINER_METHOD_DYNAMIC_PROGRAMMING ||
         pl_objectives_include(o, POPLINER_OBJECTIVE_BALANCE) ||
         pl_objectives_include(o, POPLINER_OBJECTIVE_TOKENS) || s->costs.follows_split ||
-        (s->bandwidth.bytes > 0 && s->bandwidth.cycles == 0))
+        s->costs.choices != NULL || (s->bandwidth.bytes > 0 && s->bandwidth.cycles == 0))
         return pl_fail(
             error, POPLINER_ERROR_USAGE,
             "replicas of stages: not with a device map, placements, limits, speeds or "
             "links of single IPUs, weights, the objectives balance and tokens, copies that depend "
-            "on the number of stages, a bandwidth in 0 cycles, or other methods than the "
-            "dynamic program");
+            "on the number of stages, stages that choose what they recompute, a bandwidth in 0 "
+            "cycles, or other methods than the dynamic program");
     if (s->num_ipus >= MAX_PLACES / (s->num_units + 1))
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "replicas of stages: %zu IPUs are too many for %zu units; lower %s",
@@ -244,22 +241,6 @@ static popliner_status make_states(stage_replicas *s, popliner_error *error) {
     return pl_device_states_begin(states, error);
 }
 
-/* Copies the stages of the answer, if there is one. */
-static popliner_status take_stages(const stage_replicas *s, popliner_plan *plan,
-                                   popliner_error *error) {
-    const pl_device_states *states = &s->states;
-    if (states->num_stages == 0)
-        return POPLINER_OK;
-    plan->stages = pl_new_array(states->num_stages, sizeof *plan->stages);
-    if (plan->stages == NULL)
-        return pl_fail_memory(error, "the replicas of stages");
-    memcpy(plan->stages, states->stages, states->num_stages * sizeof *plan->stages);
-    plan->num_stages = states->num_stages;
-    plan->num_units = s->num_units;
-    plan->infeasibility.obstacle = POPLINER_OBSTACLE_NONE;
-    return POPLINER_OK;
-}
-
 popliner_status popliner_replicas_solve_stages(const popliner_costs *costs,
                                                const popliner_replicas_options *options,
                                                popliner_plan **plan, popliner_error *error) {
@@ -299,8 +280,6 @@ popliner_status popliner_replicas_solve_stages(const popliner_costs *costs,
     if (status == POPLINER_OK)
         status = pl_device_states_optimise(&s.states, &stop, s.solver.objectives,
                                            s.solver.num_objectives, *plan, error);
-    if (status == POPLINER_OK)
-        status = take_stages(&s, *plan, error);
     if (status == POPLINER_OK)
         pl_plan_turn_headrooms(&s.states.problem, *plan);
     pl_device_states_free(&s.states);

@@ -37,8 +37,9 @@ bool pl_tokens_lack_limit(const popliner_solver_options *o) {
     return is_lacking;
 }
 
-popliner_status pl_tokens_check(const popliner_costs *costs, const popliner_solver_options *options,
-                                popliner_error *error) {
+/* Checks options that tokens lead. Errors: USAGE. */
+static popliner_status check(const popliner_costs *costs, const popliner_solver_options *options,
+                             popliner_error *error) {
     const char *name = PL_OPTION(options, objectives);
     popliner_status status =
         pl_options_check(options, popliner_costs_num_units(costs), NULL, error);
@@ -68,65 +69,68 @@ popliner_status pl_tokens_check(const popliner_costs *costs, const popliner_solv
     return POPLINER_OK;
 }
 
-popliner_status pl_tokens_find(const popliner_costs *costs, pl_tokens_function *fits, void *user,
-                               const popliner_solver_options *options, uint64_t *tokens,
-                               uint64_t *bound, popliner_error *error) {
-    uint64_t most_bytes = pl_limits_largest(options);
+typedef struct search {
+    popliner_solver_options options;
+    pl_solve_function *solve;
+    pl_stop stop;
+    uint64_t tokens; /* that fit */
+    uint64_t bound;
+    popliner_proof proof; /* that more do not fit */
+} search;
+
+/* Returns a number of tokens above which none fit, by a unit alone. */
+static uint64_t most_tokens(const popliner_costs *costs, const popliner_solver_options *options) {
+    uint64_t bound;
     uint64_t most = 0;
-    popliner_status status = POPLINER_OK;
-    bool is_stopped = false;
-    *tokens = 0;
-    pl_costs_grow(costs, bound);
-    for (size_t unit = 0; *bound == UINT64_MAX && unit < costs->num_units; ++unit)
+    pl_costs_grow(costs, &bound);
+    for (size_t unit = 0; bound == UINT64_MAX && unit < costs->num_units; ++unit)
         if (costs->kv_bytes[unit] > most &&
             (costs->kv_tokens == NULL || costs->kv_tokens[unit] == UINT64_MAX))
             most = costs->kv_bytes[unit];
-    if (most > 0)
-        *bound = most_bytes / most;
-    uint64_t step = 1; /* it doubles until a number does not fit */
-    while (status == POPLINER_OK && *tokens < *bound && !is_stopped) {
-        pl_grown_costs grown = {0};
-        const uint64_t left = *bound - *tokens;
-        const uint64_t tried = *tokens + (step < left / 2 ? step : left - left / 2);
-        bool does_fit = false;
-        status = pl_grown_costs_create(&grown, costs, tried, error);
-        if (status == POPLINER_OK)
-            status = fits(user, &grown.costs, &does_fit, &is_stopped, error);
-        pl_grown_costs_free(&grown);
-        if (does_fit)
-            *tokens = tried;
-        else if (!is_stopped)
-            *bound = tried - 1;
-        step = does_fit && step <= UINT64_MAX / 4 ? 4 * step : step;
-    }
-    return status;
+    return most > 0 ? pl_limits_largest(options) / most : bound;
 }
 
-/* ---- plans ---- */
-
-typedef struct search {
-    popliner_solver_options options;
-    pl_stop stop;
-    popliner_proof proof; /* that more tokens do not fit */
-} search;
-
-static popliner_status fits(void *user, const popliner_costs *grown, bool *does_fit,
+/* Tells whether some split fits with so many tokens. Sets *is_stopped if it could not end. */
+static popliner_status fits(search *s, const popliner_costs *costs, uint64_t tokens, bool *does_fit,
                             bool *is_stopped, popliner_error *error) {
     static const popliner_objective any[] = {POPLINER_OBJECTIVE_MEMORY};
-    search *s = user;
     popliner_plan plan = {0};
+    pl_grown_costs grown = {0};
     popliner_solver_options own = s->options;
     pl_stop_limit(&s->stop, &own);
     own.objectives = any;
     own.num_objectives = 1;
     own.without_reasons = true;
-    own.without_second_proof = true;
     own.listener = NULL;
-    popliner_status status = pl_solve(grown, &own, &plan, error);
+    popliner_status status = pl_grown_costs_create(&grown, costs, tokens, error);
+    if (status == POPLINER_OK)
+        status = s->solve(&grown.costs, &own, &plan, error);
     *does_fit = status == POPLINER_OK && plan.status != POPLINER_PLAN_INFEASIBLE;
     *is_stopped = !*does_fit && plan.is_stopped;
     s->proof = !*does_fit ? plan.proof : s->proof;
     pl_plan_clear(&plan);
+    pl_grown_costs_free(&grown);
+    return status;
+}
+
+/* Finds the most tokens that fit, and a bound, which is equal unless a search was stopped. The
+ * costs fit, and their units grow. */
+static popliner_status find_most(search *s, const popliner_costs *costs, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    bool is_stopped = false;
+    uint64_t step = 1; /* it doubles until a number does not fit */
+    s->bound = most_tokens(costs, &s->options);
+    while (status == POPLINER_OK && s->tokens < s->bound && !is_stopped) {
+        const uint64_t left = s->bound - s->tokens;
+        const uint64_t tried = s->tokens + (step < left / 2 ? step : left - left / 2);
+        bool does_fit = false;
+        status = fits(s, costs, tried, &does_fit, &is_stopped, error);
+        if (does_fit)
+            s->tokens = tried;
+        else if (!is_stopped)
+            s->bound = tried - 1;
+        step = does_fit && step <= UINT64_MAX / 4 ? 4 * step : step;
+    }
     return status;
 }
 
@@ -147,31 +151,31 @@ static void shrink(popliner_plan *plan, const pl_grown_costs *grown) {
 }
 
 /* Makes tokens the first value of the plan. */
-static void add_tokens(popliner_plan *plan, uint64_t tokens, uint64_t bound, popliner_proof proof,
-                       size_t num_others) {
+static void add_tokens(popliner_plan *plan, const search *s, size_t num_others) {
+    const bool fits = plan->status != POPLINER_PLAN_INFEASIBLE;
+    const bool is_proven = fits && s->tokens == s->bound;
     plan->num_values = 1 + num_others;
     for (size_t i = num_others; i > 0; --i)
         plan->values[i] = plan->values[i - 1];
-    const bool is_proven = tokens == bound && plan->status != POPLINER_PLAN_INFEASIBLE;
-    plan->values[0] = (popliner_plan_value){POPLINER_OBJECTIVE_TOKENS, tokens, bound,
-                                            is_proven ? proof : POPLINER_PROOF_NONE};
-    if (!is_proven && plan->status == POPLINER_PLAN_OPTIMAL)
+    plan->values[0] = (popliner_plan_value){POPLINER_OBJECTIVE_TOKENS, s->tokens, s->bound,
+                                            is_proven ? s->proof : POPLINER_PROOF_NONE};
+    if (fits && !is_proven) {
         plan->status = POPLINER_PLAN_FEASIBLE;
-    if (num_others == 0 && plan->status != POPLINER_PLAN_INFEASIBLE)
+        plan->is_stopped = true;
+    }
+    if (fits && num_others == 0)
         plan->proof = plan->values[0].proof;
-    plan->is_stopped = plan->is_stopped || !is_proven;
 }
 
 popliner_status pl_tokens_solve(const popliner_costs *costs, const popliner_solver_options *options,
-                                popliner_plan *plan, popliner_error *error) {
+                                pl_solve_function *solve, popliner_plan *plan,
+                                popliner_error *error) {
     static const popliner_objective usual[] = {POPLINER_OBJECTIVE_MEMORY,
                                                POPLINER_OBJECTIVE_TRAFFIC};
-    search s = {.options = *options, .stop = pl_stop_of(options)};
+    search s = {.options = *options, .solve = solve, .stop = pl_stop_of(options)};
     const size_t num_others = options->num_objectives - 1;
-    uint64_t tokens = 0;
-    uint64_t bound = 0;
     pl_grown_costs grown = {0};
-    popliner_status status = pl_tokens_check(costs, options, error);
+    popliner_status status = check(costs, options, error);
     if (status != POPLINER_OK)
         return status;
     s.options.objectives = num_others > 0 ? options->objectives + 1 : usual;
@@ -179,17 +183,17 @@ popliner_status pl_tokens_solve(const popliner_costs *costs, const popliner_solv
     s.options.without_second_proof = true; /* it would be of one number of tokens */
     bool does_fit = false;
     bool is_stopped = false;
-    status = fits(&s, costs, &does_fit, &is_stopped, error);
+    status = fits(&s, costs, 0, &does_fit, &is_stopped, error);
     if (status == POPLINER_OK && does_fit)
-        status = pl_tokens_find(costs, fits, &s, options, &tokens, &bound, error);
+        status = find_most(&s, costs, error);
     if (status == POPLINER_OK)
-        status = pl_grown_costs_create(&grown, costs, tokens, error);
+        status = pl_grown_costs_create(&grown, costs, s.tokens, error);
     pl_stop_limit(&s.stop, &s.options);
     if (status == POPLINER_OK)
-        status = pl_solve(&grown.costs, &s.options, plan, error);
+        status = solve(&grown.costs, &s.options, plan, error);
     if (status == POPLINER_OK) {
         shrink(plan, &grown);
-        add_tokens(plan, tokens, bound, s.proof, num_others);
+        add_tokens(plan, &s, num_others);
     }
     pl_grown_costs_free(&grown);
     return status;
