@@ -118,8 +118,21 @@ static void keeps_added_tables_apart(void **state) {
 
 enum { LINE_UNITS = 5, LINE_PLACES = 7, MOST_LINES = 4 };
 
+typedef struct line {
+    uint64_t bytes;
+    uint64_t copy_bytes;
+} line;
+
+static void set_lines(popliner_costs *costs, size_t first, size_t last, const line *lines) {
+    const size_t at = pl_triangle_place(costs->num_units, first, last);
+    for (size_t i = 0; i < costs->peaks.num_regions; ++i) {
+        costs->peaks.lines[i].bytes.listed[at] = lines[i].bytes;
+        costs->peaks.lines[i].copy_bytes.listed[at] = lines[i].copy_bytes;
+    }
+}
+
 /* The largest of the regions of an interval, unless one is too small. */
-static uint64_t told_peak(const pl_peak_line *lines, const uint64_t *capacities, size_t copies) {
+static uint64_t told_peak(const line *lines, const uint64_t *capacities, size_t copies) {
     uint64_t peak = 0;
     for (size_t k = 0; k < MOST_LINES; ++k) {
         uint64_t bytes = lines[k].bytes + copies * lines[k].copy_bytes;
@@ -136,7 +149,7 @@ static void keeps_lines_by_region(void **state) {
     uint64_t random = 1;
     for (size_t round = 0; round < 300; ++round) {
         popliner_costs *costs;
-        pl_peak_line told[LINE_UNITS][LINE_UNITS][MOST_LINES];
+        line told[LINE_UNITS][LINE_UNITS][MOST_LINES];
         uint64_t capacities[MOST_LINES];
         size_t copies[LINE_PLACES];
         assert_int_equal(popliner_costs_create(LINE_UNITS, 1, &costs, NULL), POPLINER_OK);
@@ -150,8 +163,8 @@ static void keeps_lines_by_region(void **state) {
         for (size_t i = LINE_UNITS; i-- > 0;)
             for (size_t j = i; j < LINE_UNITS; ++j) {
                 for (size_t k = 0; k < MOST_LINES; ++k)
-                    told[i][j][k] = (pl_peak_line){test_below(&random, 20), test_below(&random, 5)};
-                pl_costs_set_lines(costs, i, j, told[i][j]);
+                    told[i][j][k] = (line){test_below(&random, 20), test_below(&random, 5)};
+                set_lines(costs, i, j, told[i][j]);
             }
         /* the second time as peaks by place, which a setter makes of them */
         for (int pass = 0; pass < 2; ++pass) {
@@ -265,10 +278,10 @@ static void finds_the_order_of_lines(void **state) {
         assert_true(pl_costs_begin_lines(costs, PL_NUMBERS_LISTED, copies, 4, 2, capacities));
         for (size_t i = 0; i < 3; ++i)
             for (size_t j = i; j < 3; ++j) {
-                const pl_peak_line lines[] = {
+                const line lines[] = {
                     {9 * (j - i) + test_below(&random, 12), 2 * (j - i) + test_below(&random, 3)},
                     {8 * (j - i) + test_below(&random, 9), 2 * (j - i) + test_below(&random, 3)}};
-                pl_costs_set_lines(costs, i, j, lines);
+                set_lines(costs, i, j, lines);
             }
         bool is_ordered = true;
         for (size_t t = 1; t <= 4; ++t)

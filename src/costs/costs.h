@@ -9,13 +9,6 @@
 #include "pipeline/pipeline.h"
 #include "popliner/costs.h"
 
-/* The need of a stage in a part of a device's memory (a region), as a function of the copies of its
- * activations that it stores. Its peak is that of the region where it needs most. */
-typedef struct pl_peak_line {
-    uint64_t bytes;
-    uint64_t copy_bytes; /* added for each copy */
-} pl_peak_line;
-
 /* A lower bound for stages on one IPU: the sum of their own bytes, plus the largest of their other
  * bytes. */
 typedef struct pl_peak_parts {
@@ -92,10 +85,11 @@ static inline uint64_t pl_numbers_at(const pl_interval_numbers *own, size_t num_
 /* Returns numbers of a kind, all 0, that `arrays` own; without memory arrays->failed is set. */
 pl_interval_numbers pl_numbers_new(pl_arrays *arrays, pl_numbers_kind kind, size_t num_units);
 
-/* The pl_peak_line of every interval in a region. */
+/* The needs of stages in a part of a device's memory (a region), as a function of the copies of its
+ * activations that a stage stores. Its peak is that of the region where it needs most. */
 typedef struct pl_region_lines {
     pl_interval_numbers bytes;
-    pl_interval_numbers copy_bytes;
+    pl_interval_numbers copy_bytes; /* added for each copy */
 } pl_region_lines;
 
 typedef struct pl_peaks {
@@ -272,8 +266,9 @@ void pl_costs_mark_peaks(const popliner_costs *costs, size_t stages_to_end,
 /* Returns the triangle of peaks for stages_to_end, of a table that has peaks. */
 uint64_t *pl_costs_peaks_at(const popliner_costs *costs, size_t stages_to_end);
 
-/* Replaces peaks by lines of numbers of a kind, 0 for each interval: the size of the table then
- * does not depend on the length of the pipeline. copies[t - 1] is how many copies a stage stores
+/* Replaces peaks by lines of numbers of a kind, 0 for each interval, which the caller may set: the
+ * size of the table then does not depend on the length of the pipeline. Sums must stay within 64
+ * bits. copies[t - 1] is how many copies a stage stores
  * with t stages to the end, for t from 1 to max_stages. Copied, as the capacities, which may be
  * NULL. Errors: MEMORY. */
 bool pl_costs_begin_lines(popliner_costs *costs, pl_numbers_kind kind, const size_t *copies,
@@ -284,11 +279,6 @@ static inline const uint64_t *pl_costs_cycles_row(const popliner_costs *costs, s
                                                   uint64_t *before) {
     return pl_numbers_row(&costs->cycles, costs->num_units, first_unit, before);
 }
-
-/* Sets the lines[num_regions] of an interval, where they are listed. Sums must stay within 64
- * bits. */
-void pl_costs_set_lines(popliner_costs *costs, size_t first_unit, size_t last_unit,
-                        const pl_peak_line *lines);
 
 /* Monotonicity of the costs, by interval and by place. */
 typedef struct pl_cost_order {

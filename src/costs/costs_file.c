@@ -20,7 +20,6 @@ void popliner_costs_file_free(popliner_costs_file *callers) {
     for (popliner_need need = 0; need < POPLINER_NUM_NEEDS; need++)
         popliner_costs_file_free(file->estimates[need] == NULL ? NULL
                                                                : &file->estimates[need]->info);
-    pl_variants_free(&file->variants);
     pl_moments_free(&file->additive.moments);
     pl_arrays_free(&file->arrays);
     pl_layer_graph_free(&file->own_graph);

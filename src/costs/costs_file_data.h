@@ -50,7 +50,7 @@ typedef struct pl_additive_costs {
     size_t num_shared;
     const uint64_t *workspace; /* of each unit, of which a device needs the largest; NULL: none.
                                 * The table owns it. */
-    pl_arrival *arrivals;      /* [num_arrivals], of the largest workspace of a stage */
+    pl_arrival *arrivals;      /* of shared memory and the largest workspace, in the first region */
     size_t num_arrivals;
     popliner_pipeline pipeline;
     bool has_working_set; /* of each stage, in its memory: see pl_costs_json */

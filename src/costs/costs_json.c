@@ -500,8 +500,7 @@ popliner_status pl_read_costs_json(const json_t *root, bool has_lines, const cha
     file->info.has_kept = file->info.has_kept || r.has_kept;
     pl_names_free(&r.units);
     pl_names_free(&r.regions);
-    pl_interval_sums_free(&r.sums);
+    pl_arrays_free(&r.sums.arrays);
     pl_arrays_free(&r.arrays);
-    free(r.variant_unit);
     return status;
 }

@@ -37,9 +37,10 @@ typedef struct pl_costs_json {
     bool recomputes_units; /* each alone; what is recomputed then stays for a pass of the weights */
     uint64_t scale;
     uint64_t sum_cycles;
-    uint64_t *sum_bytes;        /* [num_regions], of all bytes that can be added up */
-    uint64_t *memory;           /* [num_units * num_regions] */
-    uint64_t *stash;            /* [num_units * num_regions] */
+    uint64_t *sum_bytes; /* [num_regions], of all bytes that can be added up */
+    uint64_t *memory;    /* [num_regions], of the unit that is read, in `additive` */
+    uint64_t *stash;
+    uint64_t *inputs;
     size_t num_samples;         /* of the time of each unit */
     uint64_t *cycles;           /* [num_units * num_samples] */
     uint64_t *forward;          /* [num_units * num_samples], of the cycles */
@@ -49,11 +50,8 @@ typedef struct pl_costs_json {
     uint64_t *region_bytes;     /* [num_regions], scratch */
     size_t num_working_sets;    /* stashes that a stage that may recompute holds besides copies */
     uint64_t *recompute_cycles; /* [num_units]: what recomputing a whole stage adds */
-    size_t *variant_unit;       /* [variants of the file] */
-    size_t variant_capacity;
-    uint64_t sharded_bytes; /* of the unit that is read, divided; variants also have it */
-    pl_peak_line *lines;    /* [num_regions], scratch for an interval of a pipeline; else NULL */
-    pl_arrays arrays;       /* own what neither the file nor the table takes */
+    uint64_t sharded_bytes;     /* of the unit that is read, divided; variants also have it */
+    pl_arrays arrays;           /* own what neither the file nor the table takes */
 } pl_costs_json;
 
 /* ---- Values. What fails, fails in the outcome of `json` ---- */

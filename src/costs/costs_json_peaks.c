@@ -74,7 +74,6 @@ static void begin_peaks(pl_costs_json *r, bool are_added) {
         return;
     if (!has_places)
         max_stages = 1;
-    r->lines = pl_arrays_new(&r->arrays, r->num_regions, sizeof *r->lines);
     size_t *copies = pl_arrays_new(&r->arrays, max_stages, sizeof *copies);
     if (!pl_costs_json_has(r, !r->arrays.failed))
         return;
@@ -101,18 +100,16 @@ static void begin_peaks(pl_costs_json *r, bool are_added) {
 static void set_peaks(pl_costs_json *r, size_t first, size_t last, const uint64_t *memory,
                       const uint64_t *kept, uint64_t inputs) {
     const pl_additive_costs *a = &r->file->additive;
-    popliner_costs *costs = r->file->costs;
-    if (r->lines == NULL) {
-        pl_costs_set_peak(costs, first, last, 1,
-                          peak_of(a, memory, kept, pl_pipeline_copies(&r->pipeline, 1)));
-        return;
+    const pl_peaks *peaks = &r->file->costs->peaks;
+    const size_t at = pl_triangle_place(r->num_units, first, last);
+    if (peaks->lines == NULL)
+        peaks->by_place[at] = peak_of(a, memory, kept, pl_pipeline_copies(&r->pipeline, 1));
+    for (size_t i = 0; i < peaks->num_regions; ++i) {
+        peaks->lines[i].bytes.listed[at] = memory[i];
+        peaks->lines[i].copy_bytes.listed[at] = kept[i];
     }
-    for (size_t i = 0; i < r->num_regions; ++i)
-        r->lines[i] = (pl_peak_line){memory[i], kept[i]};
-    if (pl_costs_keep_sets(costs) && pl_costs_json_is_well(r))
-        costs->peaks.kept_bytes.listed[pl_triangle_place(costs->num_units, first, last)] = inputs;
-    if (pl_costs_json_is_well(r))
-        pl_costs_set_lines(costs, first, last, r->lines);
+    if (pl_costs_keep_sets(r->file->costs))
+        peaks->kept_bytes.listed[at] = inputs;
 }
 
 /* Fails if reading should stop; true if nothing has failed. */
@@ -245,8 +242,8 @@ static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage
 /* Whether units add up the peaks of stages. */
 static bool peaks_add_up(const pl_costs_json *r) {
     const pl_additive_costs *a = &r->file->additive;
-    return a->num_regions == 1 && a->capacity_bytes[0] == UINT64_MAX && a->num_shared == 0 &&
-           a->num_arrivals == 0 && !pl_pipeline_holds_recomputed(&r->pipeline);
+    return a->num_regions == 1 && a->capacity_bytes[0] == UINT64_MAX && a->num_arrivals == 0 &&
+           !pl_pipeline_holds_recomputed(&r->pipeline);
 }
 
 static void add_up_peaks(pl_costs_json *r, bool recomputes) {
@@ -339,16 +336,14 @@ static void begin_cycles(pl_costs_json *r) {
 }
 
 void pl_costs_json_fill_additive(pl_costs_json *r) {
-    pl_additive_costs *a = &r->file->additive;
+    const pl_additive_costs *a = &r->file->additive;
     popliner_costs *costs = r->file->costs;
-    const size_t width = r->num_regions;
     const bool recomputes = r->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
-    for (size_t i = 0; i < r->num_units * width; ++i) {
-        a->memory_before[i + width] = a->memory_before[i] + r->memory[i];
-        a->stash_before[i + width] = a->stash_before[i] + r->stash[i];
-        if (a->inputs_before != NULL)
-            a->inputs_before[i + width] = a->inputs_before[i] + a->inputs[i];
-        r->has_kept = r->has_kept || kept_of(&r->pipeline, r->stash[i], a->inputs[i]) > 0;
+    for (size_t i = 0; i < r->num_units * r->num_regions; ++i) {
+        const size_t unit = i / r->num_regions;
+        const stage_bytes own =
+            bytes_of(a, i % r->num_regions, &(popliner_interval){unit, unit, 1});
+        r->has_kept = r->has_kept || kept_of(&r->pipeline, own.stash, own.inputs) > 0;
     }
     r->has_kept = r->has_kept || r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO;
     const bool fills_peaks = !peaks_add_up(r);

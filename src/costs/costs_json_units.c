@@ -15,12 +15,12 @@
 
 /* ---- Variants -------------------------------------------------------------------------------- */
 
-static void add(pl_costs_json *r, size_t unit, pl_variant variant, const char *name) {
+/* Adds a variant of the unit that is read. */
+static void add(pl_costs_json *r, pl_variant variant) {
     pl_variants *v = &r->file->variants;
-    if (pl_costs_json_has(r, pl_grow(&r->variant_unit, &r->variant_capacity, v->count + 1,
-                                     sizeof *r->variant_unit) &&
-                                 pl_variants_add(v, variant, name, strlen(name))))
-        r->variant_unit[v->count - 1] = unit;
+    if (pl_costs_json_has(r, variant.name != NULL && pl_arrays_grow(&r->file->arrays, &v->items,
+                                                                    v->count + 1, sizeof variant)))
+        v->items[v->count++] = variant;
 }
 
 /* The variant with what the micro-batches under way store in its memory. It recomputes what else
@@ -52,13 +52,12 @@ static void additive_bytes(pl_costs_json *r, const pl_json_value *object, const 
 }
 
 /* Reads a variant. It has the costs in `variant` except for the keys it gives. */
-static void read_variant(pl_costs_json *r, const pl_json_value *value, size_t unit,
-                         pl_variant variant) {
+static void read_variant(pl_costs_json *r, const pl_json_value *value, pl_variant variant) {
     const pl_json_value name = pl_json_in(value, "name");
     const pl_json_value cycles = pl_json_in(value, "cycles");
     const uint64_t stash_bytes = variant.stash_bytes;
     pl_costs_json_check_keys(r, PL_COSTS_KEYS_VARIANT, value);
-    const char *text = pl_json_text(&r->json, &name);
+    variant.name = pl_arrays_text(&r->file->arrays, pl_json_text(&r->json, &name));
     additive_bytes(r, value, "memory", &variant.memory_bytes);
     if (json_object_get(value->json, "memory") != NULL)
         variant.memory_bytes += r->sharded_bytes;
@@ -66,12 +65,11 @@ static void read_variant(pl_costs_json *r, const pl_json_value *value, size_t un
     variant.cycles = pl_costs_json_cycles(r, &cycles, variant.cycles);
     pl_costs_json_add_up_cycles(r, &cycles, variant.cycles);
     if (pl_costs_json_is_well(r))
-        add(r, unit, with_working_sets(r, variant, stash_bytes), text);
+        add(r, with_working_sets(r, variant, stash_bytes));
 }
 
 /* Reads the "variants" of a unit. */
-static void read_variants(pl_costs_json *r, const pl_json_value *value, size_t unit,
-                          pl_variant own) {
+static void read_variants(pl_costs_json *r, const pl_json_value *value, pl_variant own) {
     const pl_json_value list = pl_json_in(value, "variants");
     if (list.json == NULL)
         return;
@@ -81,7 +79,7 @@ static void read_variants(pl_costs_json *r, const pl_json_value *value, size_t u
                        r->num_regions);
     for (size_t k = 0; pl_costs_json_is_well(r) && k < json_array_size(list.json); ++k) {
         const pl_json_value variant = pl_json_at(&list, k);
-        read_variant(r, &variant, unit, own);
+        read_variant(r, &variant, own);
     }
 }
 
@@ -138,14 +136,15 @@ static void read_times(pl_costs_json *r, size_t unit, const pl_json_value *value
 /* Adds the unit unchanged, and its variants. Its costs must have been read. */
 static void read_unit_variants(pl_costs_json *r, size_t unit, const pl_json_value *value) {
     const pl_json_value more = pl_json_in(value, "recompute_cycles");
-    size_t row = unit * r->num_regions;
-    const pl_variant own = {.memory_bytes = r->memory[row],
-                            .stash_bytes = r->stash[row],
-                            .cycles = r->cycles[unit * r->num_samples]};
+    const pl_variant own = {.memory_bytes = r->memory[0],
+                            .stash_bytes = r->stash[0],
+                            .cycles = r->cycles[unit * r->num_samples],
+                            .name = "none"};
     r->recompute_cycles[unit] = pl_costs_json_cycles(r, &more, r->recompute_cycles[unit]);
     pl_costs_json_add_up_cycles(r, &more, r->recompute_cycles[unit]);
-    add(r, unit, with_working_sets(r, own, own.stash_bytes), "none");
-    read_variants(r, value, unit, own);
+    add(r, with_working_sets(r, own, own.stash_bytes));
+    read_variants(r, value, own);
+    r->file->variants.first[unit + 1] = r->file->variants.count;
     if (json_object_get(value->json, "inputs") != NULL)
         r->file->variants.has_full = true;
 }
@@ -156,52 +155,9 @@ static int compare_arrivals(const void *left, const void *right) {
     return (a->unit > b->unit) - (a->unit < b->unit);
 }
 
-/* Shared memory arrives with each of its units in a stage that begins after the previous one. */
-static bool add_arrivals(pl_variants *v, const pl_additive_costs *a) {
-    if (!pl_grow(&v->arrivals, &v->arrivals_capacity, a->num_arrivals, sizeof *v->arrivals))
-        return false;
-    for (; v->num_arrivals < a->num_arrivals; ++v->num_arrivals)
-        v->arrivals[v->num_arrivals] = a->arrivals[v->num_arrivals];
-    for (size_t i = 0; i < a->num_shared; ++i)
-        for (size_t k = 0; k < a->shared[i].num_units; ++k) {
-            if (!pl_grow(&v->arrivals, &v->arrivals_capacity, v->num_arrivals + 1,
-                         sizeof *v->arrivals))
-                return false;
-            v->arrivals[v->num_arrivals++] =
-                (pl_arrival){a->shared[i].units[k], k == 0 ? SIZE_MAX : a->shared[i].units[k - 1],
-                             a->shared[i].bytes[0]};
-        }
-    if (v->num_arrivals > 0)
-        qsort(v->arrivals, v->num_arrivals, sizeof *v->arrivals, compare_arrivals);
-    return true;
-}
-
-/* Sorts the variants by unit; stable. */
-static bool order(pl_costs_json *r, pl_variants *v) {
-    pl_variant *sorted = pl_new_array(v->count, sizeof *sorted);
-    size_t *next = pl_new_array(r->num_units + 1, sizeof *next);
-    v->first = pl_arrays_new(&r->file->arrays, r->num_units + 1, sizeof *v->first);
-    bool memory = sorted != NULL && next != NULL && v->first != NULL;
-    for (size_t i = 0; memory && i < v->count; ++i)
-        ++v->first[r->variant_unit[i] + 1];
-    for (size_t i = 0; memory && i < r->num_units; ++i)
-        v->first[i + 1] += v->first[i];
-    if (memory) {
-        memcpy(next, v->first, (r->num_units + 1) * sizeof *next);
-        for (size_t i = 0; i < v->count; ++i)
-            sorted[next[r->variant_unit[i]]++] = v->items[i];
-        free(v->items);
-        v->items = sorted;
-        v->capacity = v->count;
-        sorted = NULL;
-    }
-    free(sorted);
-    free(next);
-    return memory;
-}
-
 void pl_costs_json_finish_variants(pl_costs_json *r) {
     pl_variants *v = &r->file->variants;
+    pl_additive_costs *a = &r->file->additive;
     const pl_json_value regions = pl_json_in(&r->root, "regions");
     size_t n = r->num_units;
     if (r->num_regions > 1)
@@ -211,16 +167,18 @@ void pl_costs_json_finish_variants(pl_costs_json *r) {
     v->num_units = n;
     v->pipeline = r->pipeline;
     v->max_stages = r->file->costs->max_stages_to_end;
-    v->capacity_bytes = r->file->additive.capacity_bytes[0];
-    if (!pl_costs_json_has(r, add_arrivals(v, &r->file->additive) && order(r, v)))
-        return;
-    v->inputs_bytes = r->file->additive.inputs;
+    v->capacity_bytes = a->capacity_bytes[0];
+    if (a->num_arrivals > 0)
+        qsort(a->arrivals, a->num_arrivals, sizeof *a->arrivals, compare_arrivals);
+    v->arrivals = a->arrivals;
+    v->num_arrivals = a->num_arrivals;
+    v->inputs_bytes = a->inputs;
     v->recompute_cycles = r->recompute_cycles;
     v->cut_cycles = r->cut_cycles;
     v->shared_bytes = v->num_arrivals > 0 ? pl_costs_json_shared_bytes : NULL;
-    v->user = &r->file->additive;
-    v->moments = r->file->additive.moments.first != NULL ? &r->file->additive.moments : NULL;
-    v->has_working_set = r->file->additive.has_working_set;
+    v->user = a;
+    v->moments = a->moments.first != NULL ? &a->moments : NULL;
+    v->has_working_set = a->has_working_set;
     r->file->choices =
         (pl_choices){.variants = v, .unit_names = (const char *const *)r->file->names};
     r->file->costs->choices = &r->file->choices;
@@ -288,8 +246,6 @@ static bool make_room(pl_costs_json *r) {
     const size_t count_before = count + r->num_regions;
     const size_t num_times = r->num_units * r->num_samples;
     r->sum_bytes = pl_arrays_new(own, r->num_regions, sizeof *r->sum_bytes);
-    r->memory = pl_arrays_new(own, count, sizeof *r->memory);
-    r->stash = pl_arrays_new(own, count, sizeof *r->stash);
     r->cycles = pl_arrays_new(own, num_times, sizeof *r->cycles);
     r->forward = pl_arrays_new(own, num_times, sizeof *r->forward);
     r->region_bytes = pl_arrays_new(own, r->num_regions, sizeof *r->region_bytes);
@@ -302,8 +258,9 @@ static bool make_room(pl_costs_json *r) {
         additive->inputs_before = pl_arrays_new(of_file, count_before, sizeof(uint64_t));
     r->file->counted_units = pl_arrays_new(of_file, r->num_units, 1);
     r->file->names = pl_arrays_new(of_file, r->num_units, sizeof *r->file->names);
-    return !own->failed && !of_file->failed &&
-           pl_interval_sums_init(&r->sums, r->num_units, r->num_regions);
+    r->file->variants.first = pl_arrays_new(of_file, r->num_units + 1, sizeof(size_t));
+    pl_interval_sums_init(&r->sums, r->num_units, r->num_regions);
+    return !own->failed && !of_file->failed && !r->sums.arrays.failed;
 }
 
 /* Reads bytes that count once for all regions. Allocates those of all units for the first unit that
@@ -328,14 +285,14 @@ static void read_numbers(pl_costs_json *r, size_t unit, const pl_json_value *obj
 }
 
 /* Adds the part of the memory that data-parallel replicas divide. */
-static void add_sharded(pl_costs_json *r, const pl_json_value *object, uint64_t *memory) {
+static void add_sharded(pl_costs_json *r, const pl_json_value *object) {
     const uint64_t ranks = r->pipeline.num_replicas > 0 ? r->pipeline.num_replicas : 1;
     uint64_t *bytes = r->region_bytes;
     memset(bytes, 0, r->num_regions * sizeof *bytes);
     additive_bytes(r, object, "sharded", bytes);
     for (size_t i = 0; i < r->num_regions; ++i) {
         bytes[i] = bytes[i] / ranks + (bytes[i] % ranks > 0);
-        memory[i] += bytes[i];
+        r->memory[i] += bytes[i];
     }
     r->sharded_bytes = bytes[0];
     if (json_object_get(object->json, "sharded") != NULL)
@@ -346,7 +303,6 @@ static void add_sharded(pl_costs_json *r, const pl_json_value *object, uint64_t 
  * if there is one. */
 static void read_recomputed(pl_costs_json *r, size_t unit, const pl_json_value *object) {
     const pl_json_value value = pl_json_in(object, "recomputed");
-    const size_t row = unit * r->num_regions;
     uint64_t *workspace = r->file->costs->workspace;
     uint64_t *bytes = r->region_bytes;
     memset(bytes, 0, r->num_regions * sizeof *bytes);
@@ -361,10 +317,10 @@ static void read_recomputed(pl_costs_json *r, size_t unit, const pl_json_value *
                        "recompute do not count that; choose none or full");
     for (size_t i = 0; i < r->num_regions; ++i) {
         if (r->recomputes_units)
-            r->file->additive.inputs[row + i] = r->stash[row + i];
-        r->stash[row + i] += bytes[i];
+            r->inputs[i] = r->stash[i];
+        r->stash[i] += bytes[i];
         if (r->num_working_sets == 0) /* else the memory has stashes, which also have it */
-            r->memory[row + i] += bytes[i];
+            r->memory[i] += bytes[i];
     }
     if (workspace != NULL)
         workspace[unit] -= bytes[0];
@@ -421,15 +377,19 @@ static void check_estimates(pl_costs_json *r, const pl_json_value *owner) {
 static void read_unit(pl_costs_json *r, size_t unit, const pl_json_value *value) {
     const pl_json_value name = pl_json_in(value, "name");
     popliner_costs *costs = r->file->costs;
-    size_t row = unit * r->num_regions;
+    const pl_additive_costs *a = &r->file->additive;
+    const size_t width = r->num_regions;
+    r->memory = a->memory_before + (unit + 1) * width;
+    r->stash = a->stash_before + (unit + 1) * width;
+    r->inputs = a->inputs + unit * width;
     check_estimates(r, value);
     pl_costs_json_check_keys(r, PL_COSTS_KEYS_UNIT, value);
     read_name(r, &name, &r->units);
     r->file->counted_units[unit] = read_kind(r, unit, value);
-    additive_bytes(r, value, "memory", r->memory + row);
-    add_sharded(r, value, r->memory + row);
-    additive_bytes(r, value, "stash", r->stash + row);
-    additive_bytes(r, value, "inputs", r->file->additive.inputs + row);
+    additive_bytes(r, value, "memory", r->memory);
+    add_sharded(r, value);
+    additive_bytes(r, value, "stash", r->stash);
+    additive_bytes(r, value, "inputs", r->inputs);
     read_numbers(r, unit, value, "parameters", &r->file->parameters, 0);
     read_numbers(r, unit, value, "kv", &costs->kv_bytes, 0);
     read_numbers(r, unit, value, "kv_tokens", &costs->kv_tokens, UINT64_MAX);
@@ -440,11 +400,18 @@ static void read_unit(pl_costs_json *r, size_t unit, const pl_json_value *value)
     read_unit_variants(r, unit, value);
     if (!pl_costs_json_is_well(r))
         return;
-    for (size_t i = row; i < row + r->num_regions; ++i)
+    for (size_t i = 0; i < width; ++i)
         r->memory[i] += r->num_working_sets * r->stash[i];
     r->file->names[unit] = pl_arrays_text(&r->file->arrays, r->units.items[unit]);
-    pl_costs_json_has(r, r->file->names[unit] != NULL &&
-                             pl_interval_sums_add(&r->sums, &unit, 1, r->memory + row));
+    pl_interval_sums_add(&r->sums, &unit, 1, r->memory);
+    pl_costs_json_has(r, r->file->names[unit] != NULL && !r->sums.arrays.failed);
+    for (size_t i = 0; i < width; ++i) {
+        r->memory[i] += a->memory_before[unit * width + i];
+        r->stash[i] += a->stash_before[unit * width + i];
+        if (a->inputs_before != NULL)
+            a->inputs_before[(unit + 1) * width + i] =
+                a->inputs_before[unit * width + i] + r->inputs[i];
+    }
 }
 
 void pl_costs_json_read_units(pl_costs_json *r) {
@@ -475,13 +442,29 @@ void pl_costs_json_add_workspaces(pl_costs_json *r) {
     if (!pl_costs_json_is_well(r) || r->file->costs->workspace == NULL)
         return;
     size_t *open = pl_arrays_new(&r->arrays, n, sizeof *open);
-    a->arrivals = pl_arrays_new(&r->file->arrays, 2 * n, sizeof *a->arrivals);
-    if (!pl_costs_json_has(r, open != NULL && a->arrivals != NULL))
+    size_t i = a->num_arrivals;
+    if (!pl_costs_json_has(r, open != NULL && pl_arrays_grow(&r->file->arrays, &a->arrivals,
+                                                             i + 2 * n, sizeof *a->arrivals)))
         return;
     a->workspace = r->file->costs->workspace;
-    a->num_arrivals = pl_arrivals_of_largest(a->workspace, n, a->arrivals, open);
-    for (size_t i = 0; i < a->num_arrivals && pl_costs_json_is_well(r); ++i)
-        pl_costs_json_has(r, pl_interval_sums_add_arrival(&r->sums, &a->arrivals[i]));
+    a->num_arrivals += pl_arrivals_of_largest(a->workspace, n, a->arrivals + i, open);
+    for (; i < a->num_arrivals; ++i)
+        pl_interval_sums_add_arrival(&r->sums, &a->arrivals[i]);
+    pl_costs_json_has(r, !r->sums.arrays.failed);
+}
+
+/* Shared memory arrives with each of its units in a stage that begins after the previous one. */
+static void add_shared(pl_costs_json *r, const pl_shared_memory *shared) {
+    pl_additive_costs *a = &r->file->additive;
+    const size_t count = a->num_arrivals + shared->num_units;
+    pl_interval_sums_add(&r->sums, shared->units, shared->num_units, shared->bytes);
+    if (!pl_costs_json_has(r,
+                           !r->sums.arrays.failed && pl_arrays_grow(&r->file->arrays, &a->arrivals,
+                                                                    count, sizeof *a->arrivals)))
+        return;
+    for (size_t k = 0; a->num_arrivals < count; ++k)
+        a->arrivals[a->num_arrivals++] = (pl_arrival){
+            shared->units[k], k == 0 ? SIZE_MAX : shared->units[k - 1], shared->bytes[0]};
 }
 
 static void read_shared_units(pl_costs_json *r, const pl_json_value *names,
@@ -526,7 +509,6 @@ void pl_costs_json_read_shared(pl_costs_json *r) {
         read_shared_units(r, &names, shared);
         additive_bytes(r, &value, "memory", shared->bytes);
         if (pl_costs_json_is_well(r))
-            pl_costs_json_has(
-                r, pl_interval_sums_add(&r->sums, shared->units, shared->num_units, shared->bytes));
+            add_shared(r, shared);
     }
 }

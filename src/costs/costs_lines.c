@@ -1,8 +1,6 @@
 /* Peaks as lines over the number of copies, and whether costs ever shrink as stages grow.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include <assert.h>
-
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/numbers.h"
@@ -27,16 +25,6 @@ bool pl_costs_begin_lines(popliner_costs *costs, pl_numbers_kind kind, const siz
     costs->peaks = made;
     costs->max_stages_to_end = max_stages;
     return true;
-}
-
-void pl_costs_set_lines(popliner_costs *costs, size_t first_unit, size_t last_unit,
-                        const pl_peak_line *lines) {
-    const size_t at = pl_triangle_place(costs->num_units, first_unit, last_unit);
-    assert(costs->peaks.lines->bytes.kind == PL_NUMBERS_LISTED);
-    for (size_t i = 0; i < costs->peaks.num_regions; ++i) {
-        costs->peaks.lines[i].bytes.listed[at] = lines[i].bytes;
-        costs->peaks.lines[i].copy_bytes.listed[at] = lines[i].copy_bytes;
-    }
 }
 
 /* Returns the first index, in the row of a unit, that is not skipped. */

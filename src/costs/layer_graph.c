@@ -28,8 +28,9 @@ typedef struct amounts {
     size_t *ends;          /* scratch */
 } amounts;
 
-/* Adds the traffic of a net to the cuts that it crosses and to the intervals that it leaves. */
-static bool add_traffic(amounts *a, const pl_unit_graph *units, size_t net, const uint32_t *place,
+/* Adds the traffic of a net to the cuts that it crosses and to the intervals that it leaves, which
+ * have some of its units, but not all. */
+static void add_traffic(amounts *a, const pl_unit_graph *units, size_t net, const uint32_t *place,
                         bool takes_cycles) {
     uint64_t traffic = units->net_traffic[net];
     size_t num_ends = 0;
@@ -39,8 +40,12 @@ static bool add_traffic(amounts *a, const pl_unit_graph *units, size_t net, cons
     /* every edge begins at the node, so each cut between the outermost ends has one of them */
     a->cut_changes[a->ends[0] + 1] += traffic;
     a->cut_changes[a->ends[num_ends - 1] + 1] -= traffic;
-    return !takes_cycles ||
-           pl_interval_sums_add_parted(&a->sums, a->ends, num_ends, (uint64_t[]){traffic, 0});
+    if (!takes_cycles)
+        return;
+    const size_t last = a->ends[num_ends - 1];
+    pl_interval_sums_add(&a->sums, a->ends, num_ends, (uint64_t[]){traffic, 0});
+    pl_interval_sums_add_arrival(&a->sums, &(pl_arrival){last, SIZE_MAX, 0 - traffic});
+    pl_interval_sums_add_arrival(&a->sums, &(pl_arrival){last, a->ends[0], traffic});
 }
 
 static bool gather_amounts(amounts *a, const pl_unit_graph *units, const uint32_t *place,
@@ -49,23 +54,21 @@ static bool gather_amounts(amounts *a, const pl_unit_graph *units, const uint32_
         .cut_changes = pl_new_array(units->num_units + 1, sizeof *a->cut_changes),
         .ends = pl_new_array(units->num_units, sizeof *a->ends),
     };
-    if (!pl_interval_sums_init(&a->sums, units->num_units, 2) || a->cut_changes == NULL ||
-        a->ends == NULL)
+    pl_interval_sums_init(&a->sums, units->num_units, 2);
+    if (a->cut_changes == NULL || a->ends == NULL)
         return false;
     for (size_t net = 0; net < units->num_nets; ++net)
-        if (!add_traffic(a, units, net, place, traffic_takes_cycles))
-            return false;
+        add_traffic(a, units, net, place, traffic_takes_cycles);
     for (size_t i = 0; i < units->num_units; ++i) {
-        size_t unit = place[i];
-        if (!pl_interval_sums_add(&a->sums, &unit, 1,
-                                  (uint64_t[]){units->cycles[i], units->memory_bytes[i]}))
-            return false;
+        const size_t unit = place[i];
+        pl_interval_sums_add(&a->sums, &unit, 1,
+                             (uint64_t[]){units->cycles[i], units->memory_bytes[i]});
     }
-    return true;
+    return !a->sums.arrays.failed;
 }
 
 static void free_amounts(amounts *a) {
-    pl_interval_sums_free(&a->sums);
+    pl_arrays_free(&a->sums.arrays);
     free(a->cut_changes);
     free(a->ends);
 }

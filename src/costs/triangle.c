@@ -2,85 +2,47 @@
 #include "costs/triangle.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/growth.h"
-
-bool pl_interval_sums_init(pl_interval_sums *sums, size_t num_units, size_t width) {
+void pl_interval_sums_init(pl_interval_sums *sums, size_t num_units, size_t width) {
+    pl_arrays *arrays = &sums->arrays;
     sums->num_units = num_units;
     sums->width = width;
-    if (width > SIZE_MAX / sizeof(uint64_t) / (num_units + 1))
-        return false;
-    sums->first_change = pl_new_array(num_units, sizeof *sums->first_change);
-    sums->arriving = pl_new_array(num_units * width, sizeof *sums->arriving);
-    sums->totals = pl_new_array(width, sizeof *sums->totals);
-    if (sums->first_change == NULL || sums->arriving == NULL || sums->totals == NULL)
-        return false;
-    for (size_t i = 0; i < num_units; ++i)
-        sums->first_change[i] = SIZE_MAX;
-    return true;
+    arrays->failed = width > SIZE_MAX / sizeof(uint64_t) / (num_units + 1);
+    sums->first_arrival = pl_arrays_new(arrays, num_units, sizeof *sums->first_arrival);
+    sums->arriving = pl_arrays_new(arrays, num_units * width, sizeof *sums->arriving);
+    sums->totals = pl_arrays_new(arrays, width, sizeof *sums->totals);
+    for (size_t i = 0; !arrays->failed && i < num_units; ++i)
+        sums->first_arrival[i] = SIZE_MAX;
 }
 
-void pl_interval_sums_free(pl_interval_sums *sums) {
-    free(sums->amounts);
-    free(sums->changes);
-    free(sums->first_change);
-    free(sums->arriving);
-    free(sums->totals);
-    *sums = (pl_interval_sums){0};
-}
-
-/* Stores the amounts; returns their index, or SIZE_MAX when memory is short. */
+/* Stores the amounts; returns their index. */
 static size_t keep_amounts(pl_interval_sums *sums, const uint64_t *amounts) {
-    size_t place = sums->num_amounts;
-    if (!pl_grow(&sums->amounts, &sums->amounts_capacity, place + sums->width, sizeof *amounts))
-        return SIZE_MAX;
+    const size_t place = sums->num_amounts;
+    if (!pl_arrays_grow(&sums->arrays, &sums->amounts, place + sums->width, sizeof *amounts))
+        return place;
     memcpy(sums->amounts + place, amounts, sums->width * sizeof *amounts);
     sums->num_amounts += sums->width;
     return place;
 }
 
-/* From this beginning on, intervals gain (or, with is_loss, lose) the amounts at `end`. */
-static bool change(pl_interval_sums *sums, size_t beginning, size_t end, size_t amounts,
-                   bool is_loss) {
-    if (beginning >= sums->num_units)
-        return true;
-    if (!pl_grow(&sums->changes, &sums->changes_capacity, sums->num_changes + 1,
-                 sizeof *sums->changes))
-        return false;
-    sums->changes[sums->num_changes] =
-        (pl_arrival_change){end, amounts, sums->first_change[beginning], is_loss};
-    sums->first_change[beginning] = sums->num_changes++;
-    return true;
+/* After a unit, or from the first one on, intervals begin that gain the amounts at `end`. */
+static void arrive(pl_interval_sums *sums, size_t begins_after, size_t end, size_t amounts) {
+    const size_t beginning = begins_after == SIZE_MAX ? 0 : begins_after + 1;
+    assert(beginning <= end && end < sums->num_units);
+    if (!pl_arrays_grow(&sums->arrays, &sums->arrivals, sums->num_arrivals + 1,
+                        sizeof *sums->arrivals))
+        return;
+    sums->arrivals[sums->num_arrivals] =
+        (pl_sum_arrival){end, amounts, sums->first_arrival[beginning]};
+    sums->first_arrival[beginning] = sums->num_arrivals++;
 }
 
-static bool add_arrivals(pl_interval_sums *sums, const size_t *units, size_t num_units,
-                         size_t amounts) {
-    for (size_t i = 0; i < num_units; ++i) {
-        assert(units[i] < sums->num_units && (i == 0 || units[i - 1] < units[i]));
-        size_t beginning = i == 0 ? 0 : units[i - 1] + 1;
-        if (!change(sums, beginning, units[i], amounts, false) ||
-            !change(sums, units[i] + 1, units[i], amounts, true))
-            return false;
-    }
-    return true;
-}
-
-bool pl_interval_sums_add(pl_interval_sums *sums, const size_t *units, size_t num_units,
+void pl_interval_sums_add(pl_interval_sums *sums, const size_t *units, size_t num_units,
                           const uint64_t *amounts) {
-    size_t place = keep_amounts(sums, amounts);
-    return place != SIZE_MAX && add_arrivals(sums, units, num_units, place);
-}
-
-bool pl_interval_sums_add_parted(pl_interval_sums *sums, const size_t *units, size_t num_units,
-                                 const uint64_t *amounts) {
-    if (num_units < 2) /* cannot be parted */
-        return true;
-    size_t place = keep_amounts(sums, amounts);
-    return place != SIZE_MAX && add_arrivals(sums, units, num_units, place) &&
-           change(sums, 0, units[num_units - 1], place, true) &&
-           change(sums, units[0] + 1, units[num_units - 1], place, false);
+    const size_t place = keep_amounts(sums, amounts);
+    for (size_t i = 0; i < num_units; ++i)
+        arrive(sums, i == 0 ? SIZE_MAX : units[i - 1], units[i], place);
 }
 
 /* A unit brings what it has above each earlier one that no unit between exceeds: these are open,
@@ -105,25 +67,22 @@ size_t pl_arrivals_of_largest(const uint64_t *bytes, size_t num_units, pl_arriva
     return count;
 }
 
-bool pl_interval_sums_add_arrival(pl_interval_sums *sums, const pl_arrival *arrival) {
-    const size_t unit = arrival->unit;
-    assert(arrival->begins_after == SIZE_MAX || arrival->begins_after < unit);
+void pl_interval_sums_add_arrival(pl_interval_sums *sums, const pl_arrival *arrival) {
+    if (sums->arrays.failed)
+        return;
     memset(sums->totals, 0, sums->width * sizeof *sums->totals);
     sums->totals[0] = arrival->bytes;
-    const size_t place = keep_amounts(sums, sums->totals);
-    return place != SIZE_MAX && change(sums, arrival->begins_after + 1, unit, place, false) &&
-           change(sums, unit + 1, unit, place, true);
+    arrive(sums, arrival->begins_after, arrival->unit, keep_amounts(sums, sums->totals));
 }
 
 void pl_interval_sums_begin(pl_interval_sums *sums) {
     size_t beginning = sums->next_beginning++;
-    assert(beginning < sums->num_units);
-    for (size_t i = sums->first_change[beginning]; i != SIZE_MAX; i = sums->changes[i].next) {
-        uint64_t *arriving = sums->arriving + sums->changes[i].end * sums->width;
-        const uint64_t *amounts = sums->amounts + sums->changes[i].amounts;
-        /* a loss may come before its gain: modulo 2^64 the order does not matter */
+    assert(beginning < sums->num_units && !sums->arrays.failed);
+    for (size_t i = sums->first_arrival[beginning]; i != SIZE_MAX; i = sums->arrivals[i].next) {
+        uint64_t *arriving = sums->arriving + sums->arrivals[i].end * sums->width;
+        const uint64_t *amounts = sums->amounts + sums->arrivals[i].amounts;
         for (size_t k = 0; k < sums->width; ++k)
-            arriving[k] += sums->changes[i].is_loss ? 0 - amounts[k] : amounts[k];
+            arriving[k] += amounts[k];
     }
     sums->next_end = beginning;
     memset(sums->totals, 0, sums->width * sizeof *sums->totals);

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/growth.h"
+
 /* ---- Triangle -------------------------------------------------------------------------------- */
 
 /* Returns the number of intervals. */
@@ -33,8 +35,8 @@ static inline size_t pl_triangle_place(size_t num_units, size_t first_unit, size
  * interval has.
  *
  * In the row of intervals that begin at i, an amount joins at its first unit u >= i. So each of its
- * units is one arrival, valid for the beginnings after its previous unit. The arrivals of one
- * beginning differ little from those of the next, so only the differences are stored. */
+ * units is one arrival, valid for the beginnings after its previous unit. The next beginning has
+ * those of one before it, but for what arrives before it, and its own. */
 
 /* Bytes that come with a unit to the intervals that begin after an earlier one. */
 typedef struct pl_arrival {
@@ -43,49 +45,44 @@ typedef struct pl_arrival {
     uint64_t bytes;
 } pl_arrival;
 
-typedef struct pl_arrival_change {
-    size_t end; /* the last unit of the first interval that gains or loses the amounts */
+/* An arrival at `end`, the last unit of the first interval of a beginning that gains amounts. */
+typedef struct pl_sum_arrival {
+    size_t end;
     size_t amounts;
-    size_t next; /* change of the same beginning, SIZE_MAX if none */
-    bool is_loss;
-} pl_arrival_change;
+    size_t next; /* of the same beginning, SIZE_MAX if none */
+} pl_sum_arrival;
 
-/* Zero-initialise; free with pl_interval_sums_free. */
+/* Zero-initialise; free `arrays`, which also tell whether memory was short: then nothing may be
+ * summed. */
 typedef struct pl_interval_sums {
     size_t num_units;
     size_t width; /* the number of amounts of an entry */
     uint64_t *amounts;
     size_t num_amounts;
-    size_t amounts_capacity;
-    pl_arrival_change *changes;
-    size_t num_changes;
-    size_t changes_capacity;
-    size_t *first_change; /* [num_units] by beginning, SIZE_MAX if none */
-    uint64_t *arriving;   /* [num_units * width], of the current beginning */
-    uint64_t *totals;     /* [width], of the current interval */
+    pl_sum_arrival *arrivals;
+    size_t num_arrivals;
+    size_t *first_arrival; /* [num_units] by beginning, SIZE_MAX if none */
+    uint64_t *arriving;    /* [num_units * width], of the current beginning */
+    uint64_t *totals;      /* [width], of the current interval */
     size_t next_beginning;
     size_t next_end;
+    pl_arrays arrays; /* own these */
 } pl_interval_sums;
 
-/* Functions that return bool return false when memory is short. */
-bool pl_interval_sums_init(pl_interval_sums *sums, size_t num_units, size_t width);
+void pl_interval_sums_init(pl_interval_sums *sums, size_t num_units, size_t width);
 
 /* Adds amounts[width] to the intervals that hold at least one of the units (distinct, ascending).
  * The sum of all amounts must stay within 64 bits. */
-bool pl_interval_sums_add(pl_interval_sums *sums, const size_t *units, size_t num_units,
+void pl_interval_sums_add(pl_interval_sums *sums, const size_t *units, size_t num_units,
                           const uint64_t *amounts);
-
-/* Like pl_interval_sums_add, but only for the intervals that do not hold all of the units. */
-bool pl_interval_sums_add_parted(pl_interval_sums *sums, const size_t *units, size_t num_units,
-                                 const uint64_t *amounts);
 
 /* Sets arrivals[2 * num_units], by unit, whose sum is the largest of the bytes[num_units] that an
  * interval has; returns their number. O(num_units); open[num_units] is scratch. */
 size_t pl_arrivals_of_largest(const uint64_t *bytes, size_t num_units, pl_arrival *arrivals,
                               size_t *open);
 
-/* Adds an arrival, as the first amount. */
-bool pl_interval_sums_add_arrival(pl_interval_sums *sums, const pl_arrival *arrival);
+/* Adds an arrival, as the first amount, modulo 2^64. */
+void pl_interval_sums_add_arrival(pl_interval_sums *sums, const pl_arrival *arrival);
 
 /* Moves to the next beginning, at first 0. Nothing may be added afterwards. */
 void pl_interval_sums_begin(pl_interval_sums *sums);
@@ -93,7 +90,5 @@ void pl_interval_sums_begin(pl_interval_sums *sums);
 /* Returns the totals[width] of the next longer interval of this beginning, at first that of one
  * unit. Valid until the next call. */
 const uint64_t *pl_interval_sums_extend(pl_interval_sums *sums);
-
-void pl_interval_sums_free(pl_interval_sums *sums);
 
 #endif

@@ -9,24 +9,6 @@
 
 /* ---- Variants -------------------------------------------------------------------------------- */
 
-void pl_variants_free(pl_variants *variants) {
-    for (size_t i = 0; i < variants->count; ++i)
-        free(variants->items[i].name);
-    free(variants->items);
-    free(variants->arrivals);
-    *variants = (pl_variants){0};
-}
-
-bool pl_variants_add(pl_variants *variants, pl_variant variant, const char *name, size_t length) {
-    if (!pl_grow(&variants->items, &variants->capacity, variants->count + 1,
-                 sizeof *variants->items))
-        return false;
-    variant.name = pl_copy_string(name, length);
-    variants->items[variants->count] = variant;
-    variants->count += variant.name != NULL;
-    return variant.name != NULL;
-}
-
 bool pl_variant_choice_is_better(const pl_variant_choice *own, const pl_variant_choice *other,
                                  bool by_cycles) {
     if (by_cycles && own->cycles != other->cycles)

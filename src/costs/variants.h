@@ -18,15 +18,14 @@ typedef struct pl_variant {
     uint64_t set_bytes;     /* of one that waits for its weights, also what was recomputed */
     uint64_t running_bytes; /* of one that runs, which the memory may have */
     uint64_t cycles;
-    char *name; /* owned; NULL in the choice of a stage, whose numbers are sums */
+    const char *name; /* NULL in the choice of a stage, whose numbers are sums */
 } pl_variant;
 
-/* Zero-initialise; free with pl_variants_free. It owns items and arrivals. */
+/* Owns nothing: its arrays are those of the file. */
 typedef struct pl_variants {
     size_t num_units;
     pl_variant *items;
     size_t count;
-    size_t capacity;
     /* [units + 1]: where the variants of each unit begin. The first one is the unit unchanged. */
     size_t *first;
     /* [units]: stored instead of the stash if a stage recomputes all its units */
@@ -36,7 +35,6 @@ typedef struct pl_variants {
     uint64_t *cut_cycles;       /* [units + 1], by the unit after the cut */
     pl_arrival *arrivals;       /* by unit: memory that a stage needs once for several */
     size_t num_arrivals;
-    size_t arrivals_capacity;
     /* Returns the memory that units of stages on one IPU share; NULL: none. */
     uint64_t (*shared_bytes)(const void *user, const popliner_interval *stages, size_t num_stages);
     const void *user;
@@ -46,11 +44,6 @@ typedef struct pl_variants {
     popliner_pipeline pipeline;
     size_t max_stages; /* the number of places that differ */
 } pl_variants;
-
-void pl_variants_free(pl_variants *variants);
-
-/* Adds a variant with a name of `length` characters. False when memory is short. */
-bool pl_variants_add(pl_variants *variants, pl_variant variant, const char *name, size_t length);
 
 /* The limits that stages choose within, and what: the fewest cycles, then the smallest peak; or
  * else the smallest peak. */

@@ -469,22 +469,18 @@ static void take_lines(popliner_module *m, popliner_costs *costs, const uint64_t
         refuse(m, "lines", "two numbers for each region and stage");
         return;
     }
-    pl_arrays arrays = {0};
-    size_t *copies = pl_arrays_new(&arrays, num_places, sizeof *copies);
-    pl_peak_line *lines = pl_arrays_new(&arrays, num_regions, sizeof *lines);
-    for (size_t place = 0; !arrays.failed && place < num_places; place++)
+    size_t *copies = pl_new_array(num_places, sizeof *copies);
+    for (size_t place = 0; copies != NULL && place < num_places; place++)
         copies[place] = (size_t)numbers[2 + place];
-    bool memory = !arrays.failed && pl_costs_begin_lines(costs, PL_NUMBERS_LISTED, copies,
+    bool memory = copies != NULL && pl_costs_begin_lines(costs, PL_NUMBERS_LISTED, copies,
                                                          num_places, num_regions, NULL);
     numbers += 2 + num_places;
-    for (size_t first = 0; memory && first < m->num_units; first++)
-        for (size_t last = first; last < m->num_units; last++, numbers += 2) {
-            for (size_t k = 0; k < num_regions; k++)
-                lines[k] =
-                    (pl_peak_line){numbers[2 * k * num_stages], numbers[2 * k * num_stages + 1]};
-            pl_costs_set_lines(costs, first, last, lines);
+    for (size_t k = 0; memory && k < num_regions; k++)
+        for (size_t i = 0; i < num_stages; i++, numbers += 2) {
+            costs->peaks.lines[k].bytes.listed[i] = numbers[0];
+            costs->peaks.lines[k].copy_bytes.listed[i] = numbers[1];
         }
-    pl_arrays_free(&arrays);
+    free(copies);
     if (!memory)
         pl_fail_memory(&m->error, "the lines of the costs");
 }
