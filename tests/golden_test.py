@@ -85,7 +85,7 @@ class Run:
     def is_proven(self, limit):
         return self.largest <= limit and self.has("INFO: SUCCESS: [ ") and \
             any("fits on " in line.lower() and " Proven: no " in line for line in self.log) and \
-            self.has(f"INFO: Objectives: peak {self.largest} bytes per tile")
+            self.has(f"INFO: Objectives: peak {self.largest:,} bytes per tile")
 
 
 def check_raised(what, run):

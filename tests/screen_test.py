@@ -349,11 +349,11 @@ def check_costs(popliner, scratch):
     for question, words in (
             (["--evaluate", "second", "--schedule", "1f1b"],
              "stage 0: 2,400 bytes, 500 above the limit; 300 are kept for the backward pass; "
-             "largest alone: first 1,600, second 800 "),
+             "largest alone: first (1,600), second (800) "),
             (["--evaluate", "whole"], "stage 0: 3,900 bytes, 2,000 above the limit; largest alone: "
-             "first 1,500, last 1,100, third 700 "),
+             "first (1,500), last (1,100), third (700) "),
             (["--evaluate", "first", "--device-map", "0,0"], "device 0 with 2 stages: 3,900 bytes, "
-             "2,000 above the limit; largest alone: first 1,500 ")):
+             "2,000 above the limit; largest alone: first (1,500) ")):
         for width, locale in cases.within_budget(SCREENS):
             text, _, _ = on_terminal([popliner, path, "-q", *question, "-m", "1900"], width,
                                      NO_COLOR="1", LC_ALL=locale)

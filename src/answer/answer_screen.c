@@ -36,11 +36,9 @@ static bool is_first_of_ipu(const pl_certificate *c, size_t stage) {
     return true;
 }
 
-/* Returns the stage that the screen marks: where nothing fits, the one with the least room. */
+/* Returns the stage that the screen marks: of a given split the one that its headline names. */
 static size_t marked_stage(const pl_certificate *c) {
-    return c->is_evaluation || c->plan.status == POPLINER_PLAN_INFEASIBLE
-               ? pl_certificate_tightest(c)
-               : c->bottleneck;
+    return c->is_evaluation ? pl_certificate_tightest(c) : c->bottleneck;
 }
 
 static bool has_one_limit(const pl_certificate *c) {
@@ -314,7 +312,7 @@ static void write_large_units(const pl_certificate *c, pl_layout *layout) {
         pl_layout_add_name(layout, &text, pl_text_string(&name), MOST_LAYERS);
         text.failed = text.failed || name.failed;
         free(name.data);
-        pl_text_format(&text, " %s", PL_GROUPED(c->large_units[i].bytes));
+        pl_text_format(&text, " (%s)", PL_GROUPED(c->large_units[i].bytes));
     }
     pl_layout_empty_line(layout);
     pl_layout_made_entry(layout, "Bottleneck", &text);

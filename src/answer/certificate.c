@@ -475,8 +475,13 @@ static popliner_status find_parts(pl_certificate *c, const popliner_costs *costs
     return c->arrays.failed ? pl_fail_memory(error, "a report") : POPLINER_OK;
 }
 
-/* Finds the stage that is worst by the first objective. */
-static size_t find_bottleneck(const popliner_plan *plan, const popliner_solver_options *options) {
+/* Finds the stage that is worst by the first objective; where nothing fits, the one with the least
+ * room. */
+static size_t find_bottleneck(const pl_certificate *c) {
+    const popliner_plan *plan = &c->plan;
+    const popliner_solver_options *options = c->input.options;
+    if (plan->status == POPLINER_PLAN_INFEASIBLE)
+        return pl_certificate_tightest(c);
     bool by_room = plan->num_values > 0 && plan->values[0].objective == POPLINER_OBJECTIVE_HEADROOM;
     bool by_cycles = plan->num_values > 0 && plan->values[0].objective == POPLINER_OBJECTIVE_CYCLES;
     size_t bottleneck = 0;
@@ -559,8 +564,8 @@ static popliner_status complete(pl_certificate *c, const pl_certificate_input *i
     else if (c->is_evaluation)
         forget_constraints(&c->plan.infeasibility);
     forget_unlimited(c);
-    c->bottleneck = find_bottleneck(&c->plan, c->input.options);
     PL_TRY(find_verdicts(c, error));
+    c->bottleneck = find_bottleneck(c);
     c->info = (popliner_certificate){.plan = &c->plan,
                                      .costs = c->costs,
                                      .unexplained_share = find_unexplained_share(c),
@@ -571,6 +576,7 @@ static popliner_status complete(pl_certificate *c, const pl_certificate_input *i
     find_headroom(c);
     for (size_t i = 0; c->plan.num_values > 0 && i < c->plan.num_stages; i++)
         if (c->plan.values[0].objective == POPLINER_OBJECTIVE_TOKENS &&
+            c->plan.status != POPLINER_PLAN_INFEASIBLE &&
             c->plan.stages[i].ipu == c->info.headroom_ipu)
             c->bottleneck = i;
     find_large_units(c, input->costs);

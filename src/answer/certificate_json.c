@@ -510,7 +510,10 @@ static void put_options(const pl_certificate *c, pl_json *json) {
     pl_put_real(json, "slack_percent", o->slack_percent);
     pl_put_real(json, "time_limit_seconds",
                 o->time_limit_seconds > 0 ? o->time_limit_seconds : (double)NAN);
-    pl_put_text(json, "schedule", pl_schedule_name(c->input.pipeline.schedule));
+    pl_put_text(json, "schedule",
+                pl_pipeline_has_own_copies(&c->input.pipeline)
+                    ? pl_copies_rule_name(c->input.pipeline.copies.rule)
+                    : pl_schedule_name(c->input.pipeline.schedule));
     pl_put_text(json, "recompute", pl_recompute_name(c->input.pipeline.recompute));
     put_copies(c, json);
     if (c->is_measured)

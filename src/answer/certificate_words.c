@@ -4,7 +4,9 @@
 #include "answer/certificate_data.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
@@ -38,12 +40,18 @@ uint64_t pl_certificate_divisor(const pl_certificate *certificate, popliner_obje
                                   : 1;
 }
 
-/* Adds a number, with six digits after the point unless it is whole. */
+/* Adds a number, with as many digits after the point as it has, at most six. */
 static void add_number(pl_text *text, uint64_t value, uint64_t divisor) {
-    if (divisor == 1)
-        pl_text_format(text, "%" PRIu64, value);
-    else
-        pl_text_format(text, "%.6f", (double)value / (double)divisor);
+    static const double parts = 1000000;
+    const double share = (double)(value % divisor) / (double)divisor;
+    const uint64_t rest = (uint64_t)(parts * share + 0.5);
+    pl_text_add(text, PL_GROUPED(value / divisor + rest / (uint64_t)parts));
+    char digits[24];
+    snprintf(digits, sizeof digits, ".%06" PRIu64, rest % (uint64_t)parts);
+    size_t length = strlen(digits);
+    while (digits[length - 1] == '0')
+        length--;
+    pl_text_append(text, digits, length > 1 ? length : 0);
 }
 
 const char *pl_certificate_devices(const pl_certificate *c, size_t count) {
@@ -182,8 +190,8 @@ static void add_step(const pl_certificate *c, pl_text *text) {
         pl_text_format(text, "The time of a step is unknown: %s.\n", step->obstacle);
         return;
     }
-    pl_text_format(text, "A step of %zu micro-batches (%s) takes ", step->num_micro_batches,
-                   step->order);
+    pl_text_format(text, "A step of %zu %s (%s) takes ", step->num_micro_batches,
+                   step->num_micro_batches == 1 ? "micro-batch" : "micro-batches", step->order);
     add_number(text, step->cycles, c->input.cycles_per_time_unit);
     pl_text_format(text, " %s%s; devices wait %.1f %% of it.\n", c->input.time_unit,
                    step->is_third_assumed ? ", if a third of it is forward" : "",

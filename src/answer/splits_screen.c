@@ -150,9 +150,11 @@ static void add_best(const table *t, pl_text *text) {
     const popliner_replicas *summary = t->own.replicas;
     const popliner_replicas_candidate *best = &summary->candidates[summary->best];
     const double gap = popliner_replicas_gap(summary);
-    pl_text_format(text, "%zu %s on %zu %s each: %" PRIu64 " micro-batches in ", best->num_replicas,
+    const uint64_t num_batches = best->num_replicas * best->micro_batches;
+    pl_text_format(text, "%zu %s on %zu %s each: %" PRIu64 " %s in ", best->num_replicas,
                    best->num_replicas == 1 ? "pipeline" : "pipelines", best->num_ipus,
-                   devices(t, best->num_ipus), best->num_replicas * best->micro_batches);
+                   devices(t, best->num_ipus), num_batches,
+                   num_batches == 1 ? "micro-batch" : "micro-batches");
     add_time(t, best->step_cycles, text);
     pl_text_format(text, " %s", t->input->time_unit);
     if (gap == 0)

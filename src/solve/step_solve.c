@@ -122,6 +122,20 @@ static popliner_status try_numbers(const popliner_costs *costs,
     return status;
 }
 
+/* Gives a split that does not fit the value that was requested; none if its step is unknown. */
+static popliner_status tell_step(const popliner_costs *costs,
+                                 const popliner_solver_options *options, popliner_plan *plan,
+                                 popliner_error *error) {
+    popliner_pipeline_step step = {0};
+    if (plan->num_values == 0)
+        return POPLINER_OK;
+    PL_TRY(pl_step_find(plan, options, options->pipeline, costs, &step, error));
+    plan->num_values = step.order != NULL;
+    plan->values[0] =
+        (popliner_plan_value){POPLINER_OBJECTIVE_STEP, step.cycles, 0, POPLINER_PROOF_NONE};
+    return POPLINER_OK;
+}
+
 popliner_status pl_step_solve(const popliner_costs *costs, const popliner_solver_options *options,
                               popliner_plan *plan, popliner_error *error) {
     static const popliner_objective fastest[] = {POPLINER_OBJECTIVE_CYCLES};
@@ -139,7 +153,9 @@ popliner_status pl_step_solve(const popliner_costs *costs, const popliner_solver
         o.without_reasons = options->without_reasons;
         status = pl_solve(costs, &o, plan, error);
     }
-    if (status != POPLINER_OK || plan->status == POPLINER_PLAN_INFEASIBLE)
+    if (status == POPLINER_OK && plan->status == POPLINER_PLAN_INFEASIBLE)
+        return tell_step(costs, options, plan, error);
+    if (status != POPLINER_OK)
         return status;
     status = try_numbers(costs, options, plan, &stop, &best, error);
     if (status != POPLINER_OK || best.plan == NULL) {

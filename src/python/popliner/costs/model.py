@@ -230,9 +230,10 @@ def _recompute_layers(table: Table, assumed: Assumed) -> None:
     size = max(map(len, groups))
     table.uncut = [it.name for group in groups for it in group[:-1]]
     rule = f", and with --require no-cut:{','.join(table.uncut)}" if table.uncut else ""
-    table.notes.append(f"Each {size} layers that are recomputed keep an input: a stage has the "
-                       "activations of the largest such group once, in zero-bubble of all. Solve "
-                       f"without --recompute{rule}.")
+    each = ("Each layer that is recomputed keeps" if size == 1 else
+            f"Each {size} layers that are recomputed keep")
+    table.notes.append(f"{each} an input: a stage has the activations of the largest once, in "
+                       f"zero-bubble of all. Solve without --recompute{rule}.")
 
 
 def _freeze(table: Table, assumed: Assumed) -> None:
