@@ -52,9 +52,7 @@ enum { MADE_OPERATIONS = 10, MADE_STEPS = 12 };
 typedef struct made_model {
     popliner_profile profile;
     pl_operations operations;
-    uint32_t name[MADE_OPERATIONS];
-    uint32_t first_step[MADE_OPERATIONS];
-    uint32_t last_step[MADE_OPERATIONS];
+    pl_operation_row rows[MADE_OPERATIONS + 1];
     uint32_t step_operation[MADE_STEPS];
     uint32_t list_variable[14];
     popliner_operation items[MADE_OPERATIONS];
@@ -63,9 +61,9 @@ typedef struct made_model {
 static golden_case make_model(made_model *m) {
     enum { NONE = 15, ONE = 1, TWO = 8 };
     static char strings[] = "\0layer1\0layer2\0none";
-    static uint32_t inputs[MADE_OPERATIONS];
-    static uint64_t contexts[MADE_OPERATIONS] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
-    static uint8_t tensors[MADE_OPERATIONS];
+    static const uint32_t names[] = {NONE, ONE, NONE, TWO, NONE, NONE, NONE, NONE, NONE, TWO};
+    static const uint32_t first_steps[] = {0, 2, 3, 4, 5, 6, 7, 8, 0, 10};
+    static const uint32_t last_steps[] = {1, 2, 3, 4, 5, 6, 7, 8, 11, 10};
     static uint32_t numbers[MADE_OPERATIONS + 1] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
     /* of the variables 1 and 3 are layer 1's, 2 and 3 layer 2's, 0 and 4 of no layer */
     static uint64_t list_start[MADE_OPERATIONS + 1] = {0, 1, 3, 5, 7, 8, 8, 11, 12, 13, 14};
@@ -74,12 +72,12 @@ static golden_case make_model(made_model *m) {
     static uint8_t types[MADE_OPERATIONS]; /* POPLINER_PROGRAM_OTHER */
     memset(compute_sets, 0xff, sizeof compute_sets);
     *m = (made_model){
-        .name = {NONE, ONE, NONE, TWO, NONE, NONE, NONE, NONE, NONE, TWO},
-        .first_step = {0, 2, 3, 4, 5, 6, 7, 8, 0, 10},
-        .last_step = {1, 2, 3, 4, 5, 6, 7, 8, 11, 10},
         .step_operation = {0, PL_NONE, 1, 2, 3, 4, 5, 6, 7, PL_NONE, 9, 8},
         .list_variable = {0, 1, 3, 1, 2, 2, 3, 3, 1, 0, 4, 0, 4, 3},
     };
+    for (uint32_t i = 0; i < MADE_OPERATIONS; i++)
+        m->rows[i] = (pl_operation_row){i + 1, 0, names[i], 0, first_steps[i], last_steps[i], i, 0};
+    m->rows[MADE_OPERATIONS].programs_start = MADE_OPERATIONS;
     m->profile = (popliner_profile){
         .target = {.num_tiles = 1},
         .strings = strings,
@@ -103,13 +101,7 @@ static golden_case make_model(made_model *m) {
         .of_framework = 1,
         .strings = strings,
         .strings_length = sizeof strings,
-        .name = m->name,
-        .inputs = inputs,
-        .debug_context = contexts,
-        .is_tensor = tensors,
-        .first_step = m->first_step,
-        .last_step = m->last_step,
-        .programs_start = numbers,
+        .rows = m->rows,
         .num_programs = MADE_OPERATIONS,
         .program = numbers,
         .num_steps = MADE_STEPS,
@@ -150,18 +142,18 @@ static void keeps_every_rule(void **state) {
     assert_units(&c, all, 3, units);
 
     /* after the last layer, with bytes of its own */
-    m.first_step[7] = 11;
-    m.last_step[7] = 11;
+    m.rows[7].first_step = 11;
+    m.rows[7].last_step = 11;
     assert_units(&c, all, 3, units); /* but they are the head's */
     m.list_variable[11] = 2;         /* instead of 0: the last layer's */
     static const size_t with_tail[] = {0, 1, 2, 2, 1, 1, 0, 3, 0, 2};
     assert_units(&c, all, 4, with_tail);
-    m.first_step[7] = 10; /* not after it */
+    m.rows[7].first_step = 10; /* not after it */
     static const size_t in_layer_2[] = {0, 1, 2, 2, 1, 1, 0, 2, 0, 2};
     assert_units(&c, all, 3, in_layer_2);
 
     /* after the last layer, with bytes that belong nowhere: then they are the tail's */
-    m.first_step[7] = 11;
+    m.rows[7].first_step = 11;
     m.list_variable[10] = 0; /* instead of 4: operation 6 leaves those alone */
     m.list_variable[11] = 4;
     static const size_t tail_of_two[] = {0, 1, 2, 2, 1, 1, 0, 3, 3, 2};
@@ -169,22 +161,23 @@ static void keeps_every_rule(void **state) {
 
     /* at the first layer's first step: not before it, and nothing is before it in the list */
     make_model(&m);
-    m.last_step[0] = 2;
+    m.rows[0].last_step = 2;
     assert_units(&c, all, 3, units);
     m.list_variable[0] =
         2; /* instead of 0: layer 2's, so it is in the middle, and there is no head */
     static const size_t in_the_middle[] = {1, 0, 1, 1, 0, 0, 0, 0, 0, 1};
     assert_units(&c, all + 1, 2, in_the_middle);
-    m.last_step[0] = 1; /* but the head is what ends before, whatever it touches; then the 61 bytes
+    m.rows[0].last_step =
+        1; /* but the head is what ends before, whatever it touches; then the 61 bytes
                            are half the head's, and operation 2 is layer 1's */
     static const size_t head_of_one[] = {0, 1, 1, 2, 1, 1, 1, 1, 1, 2};
     assert_units(&c, all, 3, head_of_one);
     m.list_variable[0] = 0;
-    m.name[0] = 1; /* "layer1": no head at all */
+    m.rows[0].name = 1; /* "layer1": no head at all */
     static const size_t no_head[] = {0, 0, 1, 1, 0, 0, 0, 0, 0, 1};
     assert_units(&c, all + 1, 2, no_head);
-    m.first_step[7] = 12;
-    m.last_step[7] = 12;
+    m.rows[7].first_step = 12;
+    m.rows[7].last_step = 12;
     m.list_variable[11] = 2;
     static const size_t tail_alone[] = {0, 0, 1, 1, 0, 0, 0, 2, 0, 1};
     assert_units(&c, all + 1, 3, tail_alone);

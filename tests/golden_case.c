@@ -189,24 +189,19 @@ golden_case made_case(void) {
         .tile_not_always_live_peak_bytes = peak_bytes,
     };
     static char names[] = "\0layer1\0layer2\0none";
-    static uint32_t operation_names[] = {15, 1, 15, 8, 15};
-    static uint32_t inputs[] = {0, 0, 0, 0, 0};
-    static uint8_t tensors[] = {0, 0, 0, 0, 0};
     static uint32_t steps[] = {0, 1, 2, 3, 4};
-    static uint32_t programs_start[] = {0, 1, 2, 3, 4, 5};
+    static pl_operation_row rows[6];
+    static const uint32_t operation_names[] = {15, 1, 15, 8, 15};
+    for (uint32_t i = 0; i < 5; i++)
+        rows[i] = (pl_operation_row){contexts[i], 0, operation_names[i], 0, i, i, i, 0};
+    rows[5].programs_start = 5;
     static popliner_operation items[5];
     static pl_operations operations = {
         .count = 5,
         .of_framework = 1,
         .strings = names,
         .strings_length = sizeof names,
-        .name = operation_names,
-        .inputs = inputs,
-        .debug_context = contexts,
-        .is_tensor = tensors,
-        .first_step = steps,
-        .last_step = steps,
-        .programs_start = programs_start,
+        .rows = rows,
         .num_programs = 5,
         .program = steps,
         .num_steps = 5,
@@ -230,7 +225,7 @@ static void add_missing_arrays(pl_field *fields, size_t count) {
 golden_case made_whole_case(void) {
     pl_field fields[PL_MAX_FIELDS];
     golden_case c = made_case();
-    c.operations->num_standings = c.profile->num_programs;
+    c.operations->num_reasons = c.profile->num_programs;
     add_missing_arrays(fields, pl_profile_fields(c.profile, PL_FIELDS_ALL, NULL, fields));
     add_missing_arrays(fields, pl_operations_fields(c.operations, fields));
     return c;
@@ -282,15 +277,16 @@ pl_layers *assign_at_random(const golden_case *c, size_t num_layers, uint64_t *r
     pl_operations renamed = *c->operations;
     pl_text strings = {0};
     renamed.arrays = (pl_arrays){0};
-    renamed.name = pl_arrays_new(&renamed.arrays, renamed.count, sizeof *renamed.name);
-    renamed.inputs = pl_arrays_new(&renamed.arrays, renamed.count, sizeof *renamed.inputs);
-    renamed.is_tensor = pl_arrays_new(&renamed.arrays, renamed.count, 1);
+    renamed.rows = pl_arrays_copy(&renamed.arrays, c->operations->rows, renamed.count + 1,
+                                  sizeof *renamed.rows);
     assert_false(renamed.arrays.failed);
     pl_text_append(&strings, "", 1);
     for (size_t i = 0; i < renamed.count; i++) {
         *random = test_random(*random);
         size_t unit = (size_t)(*random >> 33) % (num_layers + 1);
-        renamed.name[i] = (uint32_t)strings.length;
+        renamed.rows[i].name = (uint32_t)strings.length;
+        renamed.rows[i].inputs = 0;
+        renamed.rows[i].is_tensor = false;
         if (unit > 0)
             pl_text_format(&strings, "%zu", unit);
         pl_text_append(&strings, "", 1);

@@ -47,14 +47,8 @@ enum { MOST = 300 };
 
 typedef struct made_list {
     pl_operations operations;
-    uint32_t name[MOST];
-    uint32_t inputs[MOST];
-    uint64_t debug_context[MOST];
-    uint8_t is_tensor[MOST];
-    uint32_t steps[MOST];
-    uint32_t programs_start[MOST + 1];
+    pl_operation_row rows[MOST + 1];
     uint32_t program[MOST];
-    uint32_t unlowered_start[MOST + 1];
     popliner_operation items[MOST];
     char strings[10000];
 } made_list;
@@ -74,25 +68,17 @@ static void make_list(made_list *list, const made_operation *operations, size_t 
     *list = (made_list){.operations = {.count = count, .of_framework = of_framework}};
     pl_operations *o = &list->operations;
     o->strings = list->strings;
-    o->name = list->name;
-    o->inputs = list->inputs;
-    o->debug_context = list->debug_context;
-    o->is_tensor = list->is_tensor;
-    o->first_step = o->last_step = list->steps;
-    o->programs_start = list->programs_start;
+    o->rows = list->rows;
     o->program = list->program;
     o->num_programs = count;
-    o->num_named = of_framework ? 0 : count;
-    o->unlowered_start = list->unlowered_start;
     o->items = list->items;
-    for (size_t i = 0; i < count; i++) {
-        list->name[i] = add_string(list, operations[i].name);
-        list->inputs[i] = add_string(list, operations[i].inputs);
-        list->is_tensor[i] = operations[i].is_tensor;
-        list->steps[i] = (uint32_t)i;
-        list->program[i] = (uint32_t)i;
-        list->programs_start[i + 1] = (uint32_t)i + 1;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t name = add_string(list, operations[i].name);
+        const uint32_t inputs = add_string(list, operations[i].inputs);
+        list->rows[i] = (pl_operation_row){0, operations[i].is_tensor, name, inputs, i, i, i, 0};
+        list->program[i] = i;
     }
+    list->rows[count].programs_start = (uint32_t)count;
     pl_operations_complete(o);
 }
 
@@ -102,7 +88,8 @@ static void check_made(const popliner_profile *profile, const made_operation *op
     pl_layers *layers;
     popliner_error error;
     make_list(&list, operations, count, of_framework);
-    pl_operations_list_unlowered(&list.operations, profile);
+    if (!of_framework)
+        pl_operations_list_unlowered(&list.operations, profile);
     if (assign(profile, &list.operations, options, told, &layers, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     for (size_t i = 0; i < count; i++) {

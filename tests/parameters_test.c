@@ -390,9 +390,7 @@ typedef struct hand_arrays {
     uint32_t size_bytes[NUM_VARIABLES];
     uint64_t tile_variables[2];
     uint8_t placing[NUM_VARIABLES];
-    uint32_t name[NUM_STEPS];
-    uint32_t first_step[NUM_STEPS], last_step[NUM_STEPS];
-    uint32_t programs_start[NUM_STEPS + 1];
+    pl_operation_row rows[NUM_STEPS + 1];
     uint32_t program[NUM_STEPS];
     uint32_t step_operation[NUM_STEPS];
     popliner_operation items[NUM_STEPS];
@@ -433,17 +431,18 @@ static void fill_steps(const by_hand *training, hand_arrays *a) {
         a->list_start[step + 1] = num_touched;
     }
     for (uint32_t i = 0; i < NUM_STEPS; i++) {
-        a->programs_start[i] = num_programs;
+        pl_operation_row *row = &a->rows[i];
+        *row = (pl_operation_row){.debug_context = i + 1, .programs_start = num_programs};
         for (uint32_t step = 0; step < NUM_STEPS; step++)
             if (a->step_operation[step] == i) {
                 a->operations.count = i + 1;
-                a->first_step[i] = num_programs == a->programs_start[i] ? step : a->first_step[i];
-                a->last_step[i] = step;
+                row->first_step = num_programs == row->programs_start ? step : row->first_step;
+                row->last_step = step;
                 a->program[num_programs++] = step;
             }
-        a->name[i] = a->first_step[i] == 1 || a->first_step[i] == 2 ? 8 : 1;
+        row->name = row->first_step == 1 || row->first_step == 2 ? 8 : 1;
+        row[1].programs_start = num_programs;
     }
-    a->programs_start[NUM_STEPS] = num_programs;
 }
 
 static golden_case make_by_hand(const by_hand *training, hand_arrays *a) {
@@ -502,13 +501,7 @@ static golden_case make_by_hand(const by_hand *training, hand_arrays *a) {
         .of_framework = 1,
         .strings = names,
         .strings_length = sizeof names,
-        .name = a->name,
-        .inputs = a->zero,
-        .debug_context = a->context,
-        .is_tensor = a->placing,
-        .first_step = a->first_step,
-        .last_step = a->last_step,
-        .programs_start = a->programs_start,
+        .rows = a->rows,
         .num_programs = NUM_STEPS,
         .program = a->program,
         .num_steps = NUM_STEPS,

@@ -145,7 +145,7 @@ static void make_tiny(golden_case *c) {
     o->count = 1;
     o->of_framework = 1;
     o->strings_length = 8;
-    o->num_programs = o->num_standings = o->num_steps = 2;
+    o->num_programs = o->num_reasons = o->num_steps = 2;
     pl_field fields[2 * PL_MAX_FIELDS];
     const size_t num_fields = pl_profile_fields(p, PL_FIELDS_ALL, NULL, fields);
     const size_t count = num_fields + pl_operations_fields(o, fields + num_fields);
@@ -194,10 +194,8 @@ static void make_tiny(golden_case *c) {
     SET(uint64_t, "tile_total_bytes", 64, 32);
     p->checks[POPLINER_RELATION_STEPS] = (pl_check){2, 1, 32, 8};
     memcpy(o->strings, "layer1", 7);
-    SET(uint32_t, "operation_inputs", 6);
-    SET(uint64_t, "operation_debug_context", 7);
-    SET(uint32_t, "operation_last_step", 1);
-    SET(uint32_t, "operation_programs_start", 0, 2);
+    o->rows[0] = (pl_operation_row){.debug_context = 7, .inputs = 6, .last_step = 1};
+    o->rows[1].programs_start = 2;
     SET(uint32_t, "operation_program", 0, 1);
     assert_int_equal(pl_profile_check(p, "tiny", NULL), POPLINER_OK);
     assert_true(pl_operations_check(o, p));
@@ -430,6 +428,15 @@ static void refuses_more_categories_than_a_byte_can_tell(void **state) {
     end_damage(&d);
 }
 
+/* Reports have words for each reason, and none for other numbers. */
+static void refuses_reasons_that_there_are_not(void **state) {
+    damage d;
+    begin_damage(&d, state);
+    replace_array(&d, "program_reason", (const uint8_t[]){0, PL_NUM_MISSING_REASONS}, 2);
+    assert_reason(d.path, "the operations");
+    end_damage(&d);
+}
+
 /* Whatever byte of the file is another, or missing: its checksum tells. */
 static void refuses_any_other_byte_and_length(void **state) {
     damage d;
@@ -518,6 +525,7 @@ int main(void) {
         IN_DIRECTORY(refuses_balances_that_are_none),
         IN_DIRECTORY(survives_arrays_made_up_with_their_checksum),
         IN_DIRECTORY(refuses_more_categories_than_a_byte_can_tell),
+        IN_DIRECTORY(refuses_reasons_that_there_are_not),
         IN_DIRECTORY(refuses_any_other_byte_and_length),
         IN_DIRECTORY(survives_parts_of_any_length),
         IN_DIRECTORY(refuses_files_of_other_kinds),

@@ -364,7 +364,8 @@ static void survives_parts_made_up_with_their_checksum(void **state) {
                                         "stages/1/expected_tiles",
                                         "stages/1/largest_variables",
                                         "stages/1/cuts_bytes",
-                                        "operation_unlowered_start"};
+                                        "operations",
+                                        "program_reason"};
     char *path = test_path(*state, "stored");
     popliner_analysis *loaded;
     popliner_analysis_free(read_and_store(path, NULL, &loaded));

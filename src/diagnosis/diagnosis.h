@@ -68,21 +68,6 @@ static inline bool pl_explained_is_code(const pl_explained *explained, size_t va
 
 /* ---- Missing memory -------------------------------------------------------------------------- */
 
-/* The reason why a program belongs to no operation that counts, or memory is unattributed. */
-typedef enum pl_missing_reason {
-    PL_MISSING_NO_DEBUG_ID,     /* its program has no debug id */
-    PL_MISSING_UNKNOWN_CONTEXT, /* the debug id is not in the debug information */
-    PL_MISSING_NO_OPERATION,    /* no context above it is an operation */
-    /* its operation is in no layer, and layer_operations_only is set */
-    PL_MISSING_NO_LAYER,
-    PL_MISSING_UNTOUCHED, /* data that no program touches */
-    PL_MISSING_COMPILER,  /* the compiler's own memory: no data of the model, nor of a program */
-    PL_NUM_MISSING_REASONS,
-} pl_missing_reason;
-
-/* Returns why a program belongs to no operation; only for programs that do not. */
-pl_missing_reason pl_program_reason(const pl_operations *operations, size_t program);
-
 /* Returns a few words for a reason, without a full stop. Static. */
 const char *pl_missing_reason_text(pl_missing_reason reason);
 

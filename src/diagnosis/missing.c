@@ -23,16 +23,6 @@ const char *pl_missing_reason_text(pl_missing_reason reason) {
     return texts[reason];
 }
 
-pl_missing_reason pl_program_reason(const pl_operations *operations, size_t program) {
-    static const pl_missing_reason reasons[] = {
-        [PL_STANDING_IN_OPERATION] = PL_MISSING_NO_LAYER,
-        [PL_STANDING_NO_DEBUG_ID] = PL_MISSING_NO_DEBUG_ID,
-        [PL_STANDING_UNKNOWN_CONTEXT] = PL_MISSING_UNKNOWN_CONTEXT,
-        [PL_STANDING_NO_OPERATION] = PL_MISSING_NO_OPERATION,
-    };
-    return reasons[operations->program_standing[program]];
-}
-
 /* Adds a reason unless the item has it. */
 static void add_reason(pl_missing_variable *to, pl_missing_reason reason) {
     for (size_t i = 0; i < to->num_reasons; i++)
@@ -48,7 +38,7 @@ static void add_program(const pl_explained *explained, uint32_t program, pl_miss
     to->num_programs++;
     add_reason(to, explained->program_seen[program]
                        ? PL_MISSING_NO_LAYER
-                       : pl_program_reason(explained->chain->operations, program));
+                       : (pl_missing_reason)explained->chain->operations->program_reason[program]);
 }
 
 /* The bytes of a code on a tile that nothing explains. */

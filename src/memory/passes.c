@@ -83,7 +83,7 @@ static void find_turn(pl_passes *passes, const pl_chain *chain) {
 static void find_first_steps(pl_passes *passes, const pl_chain *chain) {
     const pl_operations *operations = chain->operations;
     for (size_t i = 0; i < operations->count; i++)
-        passes->first_step[i] = operations->first_step[i];
+        passes->first_step[i] = operations->rows[i].first_step;
     for (size_t step = chain->profile->num_steps; step-- > 0;) {
         const uint32_t operation = operations->step_operation[step];
         if (operation != PL_NONE && passes->step_runs[step] != 0)

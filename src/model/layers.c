@@ -82,8 +82,8 @@ static void find_in_variables(finder *f, size_t index) {
     const pl_operations *o = f->operations;
     const popliner_profile *p = f->profile;
     f->found.count = 0;
-    for (size_t i = o->unlowered_start[index]; is_well(f) && i < o->unlowered_start[index + 1];
-         i++) {
+    for (size_t i = o->rows[index].unlowered_start;
+         is_well(f) && i < o->rows[index + 1].unlowered_start; i++) {
         results *own = &f->of_variable[o->unlowered[i]];
         if (!own->is_known)
             find_in_text(f, pl_profile_string(p, p->unlowered_name[o->unlowered[i]]), own);

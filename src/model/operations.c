@@ -14,7 +14,6 @@ typedef struct draft {
     uint64_t debug_context;
     uint32_t context;     /* index in the debug information, or PL_NONE */
     const char *raw_name; /* borrowed from the debug information or the profile */
-    uint32_t last_program;
 } draft;
 
 /* The operations that are found, and the programs that each owns. */
@@ -42,16 +41,14 @@ static uint32_t add_operation(finding *f, uint64_t debug_context, uint32_t conte
     const size_t place = f->text.failed ? SIZE_MAX : pl_names_number(&f->keys, f->text.data);
     f->arrays.failed = f->arrays.failed || place == SIZE_MAX;
     if (place == count && pl_arrays_grow(&f->arrays, &f->drafts, count + 1, sizeof *f->drafts))
-        f->drafts[place] = (draft){debug_context, context, name, PL_NONE};
+        f->drafts[place] = (draft){debug_context, context, name};
     return f->arrays.failed ? PL_NONE : (uint32_t)place;
 }
 
 static void add_program(finding *f, uint32_t place, uint32_t program) {
-    if (place == PL_NONE || f->drafts[place].last_program == program ||
-        !pl_arrays_grow(&f->arrays, &f->owned, f->num_owned + 1, sizeof *f->owned))
-        return;
-    f->drafts[place].last_program = program;
-    f->owned[f->num_owned++] = (uint64_t)place << 32 | program;
+    if (place != PL_NONE &&
+        pl_arrays_grow(&f->arrays, &f->owned, f->num_owned + 1, sizeof *f->owned))
+        f->owned[f->num_owned++] = (uint64_t)place << 32 | program;
 }
 
 /* Returns the innermost Call step above each step, or PL_NONE. */
@@ -70,24 +67,22 @@ static uint32_t *find_calls(finding *f) {
     return call_above;
 }
 
-/* Returns the operation context of each program, or PL_NONE; sets its standing, and whether there
- * is a framework. */
+/* Returns the operation context of each program, or PL_NONE; sets its reason, and whether there is
+ * a framework. */
 static uint32_t *find_contexts(finding *f) {
     const popliner_profile *profile = f->profile;
     const pl_debug_info *info = f->info;
-    uint8_t *standing = f->operations->program_standing;
+    uint8_t *reason = f->operations->program_reason;
     uint32_t *context = pl_arrays_new(&f->arrays, profile->num_programs, sizeof *context);
     for (size_t program = 0; !f->arrays.failed && program < profile->num_programs; program++) {
         uint64_t id = profile->program_debug_context[program];
         uint32_t own = info == NULL ? PL_NONE : pl_debug_find(info, id);
         context[program] = own == PL_NONE ? PL_NONE : pl_debug_operation_of(info, own);
         f->operations->of_framework |= context[program] != PL_NONE;
-        if (id == 0)
-            standing[program] = PL_STANDING_NO_DEBUG_ID;
-        else if (own == PL_NONE)
-            standing[program] = PL_STANDING_UNKNOWN_CONTEXT;
-        else if (context[program] == PL_NONE)
-            standing[program] = PL_STANDING_NO_OPERATION;
+        reason[program] = id == 0                       ? PL_MISSING_NO_DEBUG_ID
+                          : own == PL_NONE              ? PL_MISSING_UNKNOWN_CONTEXT
+                          : context[program] == PL_NONE ? PL_MISSING_NO_OPERATION
+                                                        : PL_MISSING_NO_LAYER;
     }
     return context;
 }
@@ -158,7 +153,7 @@ static void find_own_operations(finding *f) {
     }
     for (size_t program = 0; !f->arrays.failed && program < profile->num_programs; program++)
         if (profile->program_debug_context[program] != 0)
-            f->operations->program_standing[program] = PL_STANDING_IN_OPERATION;
+            f->operations->program_reason[program] = PL_MISSING_NO_LAYER;
 }
 
 static uint32_t add_string(finding *f, const char *text) {
@@ -208,7 +203,6 @@ static bool allocate(finding *f) {
     pl_field fields[PL_MAX_FIELDS];
     pl_operations *o = f->operations;
     o->count = f->keys.count;
-    o->num_named = o->of_framework != 0 ? 0 : o->count;
     o->num_programs = f->num_owned;
     pl_fields_allocate(&o->arrays, fields, pl_operations_fields(o, fields));
     f->arrays.failed = f->arrays.failed || o->arrays.failed || f->num_owned >= PL_NONE;
@@ -235,30 +229,29 @@ static void finish(finding *f) {
             f->info == NULL ? NULL : pl_debug_get_details(f->info, item->context);
         write_name(f->info, item, &f->text);
         o->arrays.failed = o->arrays.failed || f->text.failed;
-        o->name[i] = f->text.failed ? 0 : add_string(f, f->text.data);
-        o->inputs[i] =
-            add_string(f, details == NULL ? "" : pl_debug_text(f->info, details->inputs));
-        o->debug_context[i] = item->debug_context;
-        o->is_tensor[i] = details != NULL && details->tensor_id != 0 &&
-                          (*item->raw_name == '\0' || strcmp(item->raw_name, "Call") == 0);
-        o->first_step[i] = PL_NONE;
+        o->rows[i] = (pl_operation_row){
+            .debug_context = item->debug_context,
+            .is_tensor = details != NULL && details->tensor_id != 0 &&
+                         (*item->raw_name == '\0' || strcmp(item->raw_name, "Call") == 0),
+            .name = add_string(f, pl_text_string(&f->text)),
+            .inputs = add_string(f, details == NULL ? "" : pl_debug_text(f->info, details->inputs)),
+            .first_step = PL_NONE,
+        };
     }
     for (size_t k = 0; k < f->num_owned; k++) {
         const uint32_t program = o->program[k] = (uint32_t)f->owned[k];
-        const size_t i = f->owned[k] >> 32;
-        o->programs_start[i + 1] = (uint32_t)k + 1;
-        if (first_step[program] < o->first_step[i])
-            o->first_step[i] = first_step[program];
-        if (last_step[program] > o->last_step[i])
-            o->last_step[i] = last_step[program];
+        pl_operation_row *row = &o->rows[f->owned[k] >> 32];
+        row[1].programs_start = (uint32_t)k + 1;
+        row->first_step = (uint32_t)pl_smaller(row->first_step, first_step[program]);
+        row->last_step = (uint32_t)pl_larger(row->last_step, last_step[program]);
     }
 }
 
 void pl_operations_list_unlowered(pl_operations *o, const popliner_profile *p) {
     pl_arrays own = {0};
     uint32_t *touched_by = pl_arrays_new(&own, p->num_unlowered, sizeof(uint32_t)); /* last + 1 */
-    for (size_t i = 0; !own.failed && p->num_variables > 0 && i < o->num_named; i++) {
-        for (size_t k = o->programs_start[i]; k < o->programs_start[i + 1]; k++) {
+    for (size_t i = 0; !own.failed && p->num_variables > 0 && i < o->count; i++) {
+        for (size_t k = o->rows[i].programs_start; k < o->rows[i + 1].programs_start; k++) {
             pl_touches touches = pl_touches_of(p, o->program[k]);
             uint32_t variable;
             while (pl_touches_next(&touches, &variable)) {
@@ -272,7 +265,7 @@ void pl_operations_list_unlowered(pl_operations *o, const popliner_profile *p) {
                     o->unlowered[o->num_unlowered++] = unlowered;
             }
         }
-        o->unlowered_start[i + 1] = (uint32_t)o->num_unlowered;
+        o->rows[i + 1].unlowered_start = (uint32_t)o->num_unlowered;
     }
     pl_arrays_end(&own, &o->arrays);
 }
@@ -286,8 +279,8 @@ popliner_status pl_operations_find(const popliner_profile *profile, const pl_deb
         return pl_fail_memory(error, "the operations");
     o->num_steps = profile->num_steps;
     o->step_operation = pl_arrays_new(&o->arrays, profile->num_steps, sizeof *o->step_operation);
-    o->num_standings = profile->num_programs;
-    o->program_standing = pl_arrays_new(&o->arrays, profile->num_programs, 1);
+    o->num_reasons = profile->num_programs;
+    o->program_reason = pl_arrays_new(&o->arrays, profile->num_programs, 1);
     f.arrays.failed = o->arrays.failed;
     const uint32_t *context_of_program = find_contexts(&f);
     if (o->of_framework != 0)
@@ -298,7 +291,7 @@ popliner_status pl_operations_find(const popliner_profile *profile, const pl_deb
     pl_names_free(&f.keys);
     free(f.text.data);
     pl_arrays_end(&f.arrays, &o->arrays);
-    if (!o->arrays.failed)
+    if (!o->arrays.failed && o->of_framework == 0)
         pl_operations_list_unlowered(o, profile);
     if (!o->arrays.failed)
         pl_operations_complete(o);
@@ -312,20 +305,11 @@ popliner_status pl_operations_find(const popliner_profile *profile, const pl_deb
 
 size_t pl_operations_fields(pl_operations *o, pl_field *fields) {
     const pl_field all[] = {
+        {"operations", &o->rows, sizeof *o->rows, &o->count, 1},
         {"operation_strings", &o->strings, 1, &o->strings_length, 0},
-        {"operation_name", &o->name, sizeof *o->name, &o->count, 0},
-        {"operation_inputs", &o->inputs, sizeof *o->inputs, &o->count, 0},
-        {"operation_debug_context", &o->debug_context, sizeof *o->debug_context, &o->count, 0},
-        {"operation_is_tensor", &o->is_tensor, sizeof *o->is_tensor, &o->count, 0},
-        {"operation_first_step", &o->first_step, sizeof *o->first_step, &o->count, 0},
-        {"operation_last_step", &o->last_step, sizeof *o->last_step, &o->count, 0},
-        {"operation_programs_start", &o->programs_start, sizeof *o->programs_start, &o->count, 1},
         {"operation_program", &o->program, sizeof *o->program, &o->num_programs, 0},
-        {"operation_unlowered_start", &o->unlowered_start, sizeof *o->unlowered_start,
-         &o->num_named, 1},
         {"operation_unlowered", &o->unlowered, sizeof *o->unlowered, &o->num_unlowered, 0},
-        {"program_standing", &o->program_standing, sizeof *o->program_standing, &o->num_standings,
-         0},
+        {"program_reason", &o->program_reason, 1, &o->num_reasons, 0},
         {"step_operation", &o->step_operation, sizeof *o->step_operation, &o->num_steps, 0},
     };
     memcpy(fields, all, sizeof all);
@@ -333,22 +317,22 @@ size_t pl_operations_fields(pl_operations *o, pl_field *fields) {
 }
 
 bool pl_operations_check(const pl_operations *o, const popliner_profile *p) {
-    enum { SIZE = sizeof(uint32_t) }; /* of all arrays below */
+    enum { SIZE = sizeof(uint32_t) }; /* of most arrays */
+    const pl_operation_row *last = &o->rows[o->count];
     bool fits =
         (o->count == 0 || (o->strings_length > 0 && o->strings[o->strings_length - 1] == '\0')) &&
-        o->num_named == (o->of_framework != 0 ? 0 : o->count) && o->num_steps == p->num_steps &&
-        o->num_standings == p->num_programs &&
-        pl_items_are_below(o->name, SIZE, o->count, o->strings_length, false) &&
-        pl_items_are_below(o->inputs, SIZE, o->count, o->strings_length, false) &&
-        pl_items_are_below(o->last_step, SIZE, o->count, p->num_steps, false) &&
-        pl_starts_ascend(o->programs_start, SIZE, o->count, o->num_programs) &&
+        o->rows->programs_start == 0 && last->programs_start == o->num_programs &&
+        o->rows->unlowered_start == 0 && last->unlowered_start == o->num_unlowered &&
+        o->num_steps == p->num_steps && o->num_reasons == p->num_programs &&
         pl_items_are_below(o->program, SIZE, o->num_programs, p->num_programs, false) &&
-        pl_starts_ascend(o->unlowered_start, SIZE, o->num_named, o->num_unlowered) &&
         pl_items_are_below(o->unlowered, SIZE, o->num_unlowered, p->num_unlowered, false) &&
+        pl_items_are_below(o->program_reason, 1, o->num_reasons, PL_NUM_MISSING_REASONS, false) &&
         pl_items_are_below(o->step_operation, SIZE, o->num_steps, o->count, true);
-    for (size_t i = 0; fits && i < o->count; i++)
-        fits =
-            o->first_step[i] <= o->last_step[i] && o->programs_start[i] < o->programs_start[i + 1];
+    for (const pl_operation_row *row = o->rows; fits && row < last; row++)
+        fits = row->name < o->strings_length && row->inputs < o->strings_length &&
+               row->first_step <= row->last_step && row->last_step < p->num_steps &&
+               row->programs_start < row[1].programs_start &&
+               row->unlowered_start <= row[1].unlowered_start;
     return fits;
 }
 
@@ -356,16 +340,16 @@ void pl_operations_complete(pl_operations *o) {
     if (o->items == NULL)
         o->items = pl_arrays_new(&o->arrays, o->count, sizeof *o->items);
     for (size_t i = 0; o->items != NULL && i < o->count; i++) {
-        uint32_t first = o->programs_start[i];
+        const pl_operation_row *row = &o->rows[i];
         o->items[i] = (popliner_operation){
-            .name = o->strings + o->name[i],
-            .debug_context = o->debug_context[i],
-            .inputs = o->strings + o->inputs[i],
-            .is_tensor = o->is_tensor[i] != 0,
-            .programs = o->program + first,
-            .num_programs = o->programs_start[i + 1] - first,
-            .first_step = o->first_step[i],
-            .last_step = o->last_step[i],
+            .name = o->strings + row->name,
+            .debug_context = row->debug_context,
+            .inputs = o->strings + row->inputs,
+            .is_tensor = row->is_tensor != 0,
+            .programs = o->program + row->programs_start,
+            .num_programs = row[1].programs_start - row->programs_start,
+            .first_step = row->first_step,
+            .last_step = row->last_step,
             .is_of_framework = o->of_framework != 0,
         };
     }

@@ -27,42 +27,47 @@ void pl_operations_free(pl_operations *operations);
 
 /* ---- The list -------------------------------------------------------------------------------- */
 
-/* Why the debug id of a program leads to no operation, or that it does. */
-typedef enum pl_standing {
-    PL_STANDING_IN_OPERATION,
-    PL_STANDING_NO_DEBUG_ID,
-    PL_STANDING_UNKNOWN_CONTEXT,
-    PL_STANDING_NO_OPERATION,
-} pl_standing;
+/* The reason why a program belongs to no operation that counts, or memory is unattributed. */
+typedef enum pl_missing_reason {
+    PL_MISSING_NO_DEBUG_ID,     /* its program has no debug id */
+    PL_MISSING_UNKNOWN_CONTEXT, /* the debug id is not in the debug information */
+    PL_MISSING_NO_OPERATION,    /* no context above it is an operation */
+    PL_MISSING_NO_LAYER,        /* its operation is in no layer */
+    PL_MISSING_UNTOUCHED,       /* data that no program touches */
+    PL_MISSING_COMPILER,        /* the compiler's own: no data of the model, nor of a program */
+    PL_NUM_MISSING_REASONS,
+} pl_missing_reason;
 
-/* Structures of arrays, so that the same code stores and loads them as a profile. A string is the
- * offset of its first byte in `strings`. */
+/* An operation as it is stored. A string is the offset of its first byte in `strings`. */
+typedef struct pl_operation_row {
+    uint64_t debug_context;
+    uint64_t is_tensor; /* 0 or 1; so large, as there is no padding in a row */
+    uint32_t name;
+    uint32_t inputs;
+    uint32_t first_step;
+    uint32_t last_step;
+    uint32_t programs_start;  /* into program */
+    uint32_t unlowered_start; /* into unlowered */
+} pl_operation_row;
+
 struct pl_operations {
     pl_arrays arrays; /* own all arrays below */
     size_t count;
-    uint8_t of_framework; /* 0 or 1 */
+    uint8_t of_framework;   /* 0 or 1 */
+    pl_operation_row *rows; /* [count + 1]; the last one only ends what the one before it has */
     char *strings;
     size_t strings_length;
-    uint32_t *name;
-    uint32_t *inputs;
-    uint64_t *debug_context;
-    uint8_t *is_tensor;
-    uint32_t *first_step;
-    uint32_t *last_step;
-    uint32_t *programs_start; /* [count + 1] into program */
     size_t num_programs;
     uint32_t *program;
     /* Without a framework, the unlowered variables that each touches, whose names may tell its
      * layer: in the order in which it touches them. Else none. */
-    size_t num_named;          /* count, or 0 */
-    uint32_t *unlowered_start; /* [num_named + 1] into unlowered */
     size_t num_unlowered;
     uint32_t *unlowered;
 
-    /* Why a program belongs to no operation of its own, or PL_STANDING_IN_OPERATION; a program in a
-     * called function may still belong to the Call. */
-    size_t num_standings;
-    uint8_t *program_standing;
+    /* Why the debug id of each program leads to no operation, or NO_LAYER if it does; one in a
+     * called function may still belong to the Call. Each is a pl_missing_reason. */
+    size_t num_reasons;
+    uint8_t *program_reason;
 
     /* The operation that each step runs for, at its own call if it is in a called function, or
      * PL_NONE; the operations of enclosing Calls also own it. */
@@ -85,8 +90,8 @@ static inline size_t pl_operations_count(const pl_operations *operations) {
 /* Fills fields[PL_MAX_FIELDS] with every array of the list and returns their number. */
 size_t pl_operations_fields(pl_operations *operations, pl_field *fields);
 
-/* Fills `unlowered`; unlowered_start is all 0. Cost: one pass over what programs touch, if there is
- * no framework. */
+/* Fills `unlowered`, and where that of each operation starts, which is 0. Only without a framework.
+ * Cost: one pass over what programs touch. */
 void pl_operations_list_unlowered(pl_operations *operations, const popliner_profile *profile);
 
 /* True if every index is in range for the profile. */

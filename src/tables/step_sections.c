@@ -176,7 +176,7 @@ static void add_program(const pl_section_source *source, size_t i, const places 
     PL_COLUMN(sheet, text, "missing_reason",
               operation != SIZE_MAX
                   ? NULL
-                  : pl_missing_reason_text(pl_program_reason(source->chain->operations, i)));
+                  : pl_missing_reason_text(source->chain->operations->program_reason[i]));
 }
 
 popliner_status pl_section_programs(const pl_section_source *source, pl_sheet *sheet,

@@ -65,7 +65,7 @@ static void check_layers(const char *pattern, char *const *texts, size_t count, 
     popliner_operation items[MOST_TEXTS];
     const uint32_t program = 0;
     uint32_t lists_start[2] = {0, 0};
-    uint32_t unlowered_start[MOST_TEXTS + 1] = {0}; /* no operation touches a variable */
+    pl_operation_row rows[MOST_TEXTS + 1] = {{0}}; /* no operation touches a variable */
     popliner_profile *profile = calloc(1, sizeof *profile);
     pl_layers *layers = NULL;
     popliner_error error = {.message = ""};
@@ -88,7 +88,7 @@ static void check_layers(const char *pattern, char *const *texts, size_t count, 
                                         .programs = &program,
                                         .num_programs = 1};
     operations.items = items;
-    operations.unlowered_start = unlowered_start;
+    operations.rows = rows;
     const popliner_status status =
         pl_layers_assign(profile, &operations, &options, &layers, &error);
     fuzz_check_status(status, &error, 1u << POPLINER_ERROR_USAGE, "--regex");
