@@ -12,42 +12,8 @@
 
 enum { MAX_DIGITS = 32 };
 
-static void add_character(pl_text *text, uint32_t c) {
-    static const char escaped[] = "\"\\\b\f\n\r\t";
-    static const char letters[] = "\"\\bfnrt";
-    const char *place = c < 0x80 ? strchr(escaped, (int)c) : NULL;
-    if (place != NULL)
-        pl_text_format(text, "\\%c", letters[place - escaped]);
-    else if (c >= 0x10000)
-        pl_text_format(text, "\\u%04X\\u%04X", (unsigned)(0xd7c0 + (c >> 10)),
-                       (unsigned)(0xdc00 + (c & 0x3ff)));
-    else if (c < 0x20 || c >= 0x80)
-        pl_text_format(text, "\\u%04X", (unsigned)c);
-    else
-        pl_text_append(text, &(char){(char)c}, 1);
-}
-
-static void add_string(pl_text *text, const char *value) {
-    enum { REPLACEMENT = 0xfffd }; /* of a byte that is no UTF-8 */
-    pl_text_add(text, "\"");
-    while (*value != '\0') {
-        uint32_t c = REPLACEMENT;
-        const size_t length = pl_utf8_decode(value, &c);
-        add_character(text, length > 0 ? c : REPLACEMENT);
-        value += length > 0 ? length : 1;
-    }
-    pl_text_add(text, "\"");
-}
-
 void pl_put_line(pl_json *json) {
     json->is_on_line = true;
-}
-
-static void put_string(pl_json *json, const char *value) {
-    if (json->style == PL_JSON_INDENTED)
-        add_string(json->text, value);
-    else
-        pl_quote_json(json->text, value);
 }
 
 void pl_put_value(pl_json *json, const char *key) {
@@ -62,7 +28,7 @@ void pl_put_value(pl_json *json, const char *key) {
     json->is_on_line = false;
     if (key == NULL)
         return;
-    put_string(json, key);
+    pl_quote_json(text, key);
     pl_text_add(text, json->style == PL_JSON_COMPACT ? ":" : ": ");
 }
 
@@ -156,7 +122,7 @@ void pl_put_text(pl_json *json, const char *key, const char *value) {
     if (value == NULL)
         pl_text_add(json->text, "null");
     else
-        put_string(json, value);
+        pl_quote_json(json->text, value);
 }
 
 void pl_put_numbers(pl_json *json, const char *key, const size_t *values, size_t count) {

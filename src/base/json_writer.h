@@ -9,8 +9,8 @@
 enum { PL_JSON_DEPTH = 16 };
 
 typedef enum pl_json_style {
-    PL_JSON_INDENTED, /* like Python's json, ASCII only */
-    PL_JSON_SPACED,   /* a blank after commas and colons; texts like pl_quote_json */
+    PL_JSON_INDENTED, /* like Python's json */
+    PL_JSON_SPACED,   /* a blank after commas and colons */
     PL_JSON_COMPACT,  /* like SPACED without blanks, for pages */
 } pl_json_style;
 
@@ -49,8 +49,7 @@ void pl_put_real(pl_json *json, const char *key, double value);    /* not finite
 void pl_put_index(pl_json *json, const char *key, size_t value);   /* SIZE_MAX: null */
 void pl_put_count(pl_json *json, const char *key, uint64_t value); /* 0: null */
 
-/* NULL: null. For a text that is not valid UTF-8 (a regex may cut a character), only the ASCII
- * part. */
+/* Like pl_quote_json; NULL: null. */
 void pl_put_text(pl_json *json, const char *key, const char *value);
 /* Lists; NULL: null. */
 void pl_put_numbers(pl_json *json, const char *key, const size_t *values, size_t count);

@@ -14,29 +14,23 @@
 
 /* ---- One value ------------------------------------------------------------------------------- */
 
-/* Adds a text, or what stands for its characters; U+FFFD for those that a terminal would obey. */
-static void add_plain(pl_text *text, const char *value,
-                      const char *(*stands_for)(uint32_t character)) {
-    while (*value != '\0') {
-        uint32_t c = 0;
-        const size_t length = pl_utf8_decode(value, &c);
-        const char *other = length == 0 ? PL_REPLACEMENT : stands_for(c);
-        if (other == NULL && pl_utf8_is_control(c))
-            other = PL_REPLACEMENT;
-        if (other != NULL)
-            pl_text_add(text, other);
-        else
-            pl_text_append(text, value, length);
-        value += length == 0 ? 1 : length;
-    }
+/* Returns what stands for a character that a terminal would obey; NULL for all others. */
+static const char *in_table(uint32_t c) {
+    return pl_utf8_is_control(c) ? PL_REPLACEMENT : NULL;
 }
 
-static const char *in_csv(uint32_t c) {
-    return c == '"' ? "\"\"" : c == '\t' ? "\t" : c == '\r' ? "\r" : c == '\n' ? "\n" : NULL;
+static const char *in_csv(uint32_t c, char room[PL_STAND_IN_SIZE]) {
+    (void)room;
+    return c == '"' ? "\"\"" : c == '\t' || c == '\r' || c == '\n' ? NULL : in_table(c);
 }
 
-static const char *in_tsv(uint32_t c) {
-    return c == '\t' ? "\\t" : c == '\n' ? "\\n" : c == '\r' ? "\\r" : c == '\\' ? "\\\\" : NULL;
+static const char *in_tsv(uint32_t c, char room[PL_STAND_IN_SIZE]) {
+    (void)room;
+    return c == '\t'   ? "\\t"
+           : c == '\n' ? "\\n"
+           : c == '\r' ? "\\r"
+           : c == '\\' ? "\\\\"
+                       : in_table(c);
 }
 
 void pl_sheet_add_field(pl_text *text, popliner_format format, const char *value) {
@@ -47,7 +41,7 @@ void pl_sheet_add_field(pl_text *text, popliner_format format, const char *value
         return;
     }
     pl_text_add(text, quote);
-    add_plain(text, value, is_csv ? in_csv : in_tsv);
+    pl_text_add_instead(text, value, is_csv ? in_csv : in_tsv);
     pl_text_add(text, quote);
 }
 

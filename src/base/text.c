@@ -85,30 +85,31 @@ size_t pl_text_width(const char *text, size_t length) {
 
 /* ---- For programs ---------------------------------------------------------------------------- */
 
-static void add_escaped_json(pl_text *text, uint32_t c) {
-    if (c == '"' || c == '\\')
-        pl_text_format(text, "\\%c", (int)c);
-    else
-        pl_text_format(text, "\\u%04x", (unsigned)c);
+void pl_text_add_instead(pl_text *text, const char *value, pl_stand_in *stand_in) {
+    char room[PL_STAND_IN_SIZE];
+    while (*value != '\0') {
+        uint32_t c = 0;
+        const size_t length = pl_utf8_decode(value, &c);
+        const char *other = length == 0 ? PL_REPLACEMENT : stand_in(c, room);
+        if (other != NULL)
+            pl_text_add(text, other);
+        else
+            pl_text_append(text, value, length);
+        value += length == 0 ? 1 : length;
+    }
 }
 
-static bool is_plain_in_json(uint32_t c) {
-    return c != '"' && c != '\\' && !pl_utf8_is_control(c);
+static const char *in_json(uint32_t c, char room[PL_STAND_IN_SIZE]) {
+    const bool has_mark = c == '"' || c == '\\';
+    if (!has_mark && !pl_utf8_is_control(c))
+        return NULL;
+    snprintf(room, PL_STAND_IN_SIZE, has_mark ? "\\%c" : "\\u%04x", (unsigned)(c & 0xffff));
+    return room;
 }
 
 void pl_quote_json(pl_text *text, const char *value) {
     pl_text_add(text, "\"");
-    while (*value != '\0') {
-        uint32_t c = 0;
-        size_t length = pl_utf8_decode(value, &c);
-        if (length == 0)
-            pl_text_add(text, PL_REPLACEMENT);
-        else if (is_plain_in_json(c))
-            pl_text_append(text, value, length);
-        else
-            add_escaped_json(text, c);
-        value += length == 0 ? 1 : length;
-    }
+    pl_text_add_instead(text, value, in_json);
     pl_text_add(text, "\"");
 }
 

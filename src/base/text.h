@@ -30,8 +30,16 @@ size_t pl_text_width(const char *text, size_t length);
 
 /* ---- For programs ---------------------------------------------------------------------------- */
 
-/* U+FFFD, which replaces bytes that are not valid UTF-8. */
+/* U+FFFD. */
 #define PL_REPLACEMENT "\xef\xbf\xbd"
+
+/* Returns what a text has in place of a character; NULL: the character itself. `room` is for it. */
+enum { PL_STAND_IN_SIZE = 8 };
+typedef const char *pl_stand_in(uint32_t character, char room[PL_STAND_IN_SIZE]);
+
+/* Appends a text, or what stands in for its characters; U+FFFD for bytes that are not valid
+ * UTF-8. */
+void pl_text_add_instead(pl_text *text, const char *value, pl_stand_in *stand_in);
 
 /* Appends a text as a JSON string, in quotes. Escapes characters that a terminal would obey;
  * replaces invalid bytes. */
