@@ -119,16 +119,6 @@ popliner_status answer_tell(session *s, const popliner_costs *costs, popliner_er
                : POPLINER_OK;
 }
 
-static popliner_status make_answer(session *s, const void *of, popliner_format format, char **text,
-                                   popliner_error *error) {
-    const popliner_certificate *certificate = of;
-    const popliner_plot_options screen = screen_options(s);
-    return format == FORMAT_TEXT ? popliner_screen_answer(certificate, &screen, text, error)
-           : format == POPLINER_FORMAT_JSON
-               ? popliner_certificate_text(certificate, POPLINER_CERTIFICATE_JSON, text, error)
-               : outputs_stages(s, certificate, format, text, error);
-}
-
 popliner_status answer_certify(session *s, const popliner_certificate_input *input,
                                popliner_error *error) {
     const popliner_status status = popliner_certificate_create(input, &s->answer, error);
@@ -170,10 +160,6 @@ popliner_status answer_output(session *s, popliner_error *error) {
     if (screen_is_used(s) || o->format == POPLINER_FORMAT_JSON ||
         options_wanted(o, OUTPUT_REPORT) != NULL || options_wanted(o, OUTPUT_PAGE) != NULL)
         TRY(answer_find_hints(s, error));
-    return outputs_of_answer(s,
-                             &(material){.action = o->solve ? SOLVE : EVALUATE,
-                                         .make = make_answer,
-                                         .of = s->answer,
-                                         .certificate = s->answer},
-                             error);
+    return outputs_of_answer(
+        s, &(material){.action = o->solve ? SOLVE : EVALUATE, .certificate = s->answer}, error);
 }

@@ -62,13 +62,10 @@ static popliner_status perform_on_profile(session *s, popliner_error *error) {
     if (o->actions == 0 && o->outputs.count == 0)
         return screen_overview(s, error);
     TRY(outputs_of_profile(s, error));
-    if (o->diagnose)
-        TRY(diagnose_and_print(s, error));
-    else if (o->compare != NULL)
-        TRY(compare_and_print(s, error));
-    else if (s->can_split)
-        TRY(question_print(s, error));
-    return write_page(s, NULL, error);
+    return o->diagnose          ? diagnose_and_print(s, error)
+           : o->compare != NULL ? compare_and_print(s, error)
+           : s->can_split       ? question_print(s, error)
+                                : POPLINER_OK;
 }
 
 static popliner_status perform(session *s, popliner_error *error) {

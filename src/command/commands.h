@@ -90,48 +90,46 @@ bool answer_fits(const session *s, const popliner_plan *plan);
 
 /* ---- What is printed and written ---- */
 
-/* The material of the outputs of an action. */
+/* The answer of an action, of which its outputs are made: one of these. With the changes of
+ * --compare there may also be the certificate of the split now. */
 typedef struct material {
-    unsigned action; /* SOLVE, EVALUATE, DIAGNOSE or COMPARE; 0: none, of the profile alone */
-    /* Makes the answer as text, of `of`. */
-    popliner_status (*make)(session *s, const void *of, popliner_format format, char **text,
-                            popliner_error *error);
-    const void *of;
-    const popliner_certificate *certificate; /* NULL: there is no one split */
-    const popliner_replicas *replicas;       /* of --total-ipus, else NULL */
+    unsigned action; /* SOLVE, EVALUATE, DIAGNOSE or COMPARE; 0: none, of the input alone */
+    const popliner_certificate *certificate; /* of the one split; NULL: there is none */
+    const popliner_split_table *splits;
+    const popliner_together *together;
+    const popliner_diagnosis *diagnosis;
+    const popliner_changes *changes;
+    const popliner_comparison *comparison; /* of --compiled */
 } material;
 
 /* Refuses what plans for frameworks are known to lack before anything is solved. Errors: USAGE,
  * MEMORY. */
 popliner_status outputs_check(const options *o, popliner_error *error);
 
-/* Stores the analysis, and prints and writes all outputs of the profile alone. */
+/* Stores the analysis, and prints and writes all outputs of the input alone. */
 popliner_status outputs_of_profile(session *s, popliner_error *error);
 
 /* Prints the answer of an action, or the output that takes its place; then writes the files that
  * are made of it. A plan for a framework that is refused leaves all unwritten. */
 popliner_status outputs_of_answer(session *s, const material *m, popliner_error *error);
 
-/* Makes the table of the stages of a split. `format` is none for people. */
-popliner_status outputs_stages(session *s, const popliner_certificate *certificate,
-                               popliner_format format, char **text, popliner_error *error);
-
 /* Makes the request of a page, on which cuts can be moved, also those of --evaluate: of a file of
  * costs, or if that is NULL of the profile. Errors: those of request_make. */
 popliner_status page_request(session *s, const popliner_costs_file *file, popliner_error *error);
 
-/* Writes the page of the profile, or of the file of costs, if one was requested and none was
- * written. It begins with the split of the certificate, or with the best one if that is NULL. */
-popliner_status write_page(session *s, const popliner_certificate *certificate,
-                           popliner_error *error);
+/* Makes the page of the profile, or of the file of costs. It begins with the split of the
+ * certificate, or with the best one if that is NULL. */
+popliner_status page_make(session *s, const popliner_certificate *certificate, char **text,
+                          popliner_error *error);
 
 /* ---- Reports for people: with --format text ---- */
 
 /* True if the report is for people, so that the log need not repeat it. */
 bool screen_is_used(const session *s);
 
-/* Returns the capabilities of standard output. --color overrides the terminal and NO_COLOR. */
-popliner_plot_options screen_options(const session *s);
+/* Returns the capabilities of standard output, or of a file, which has no colours. --color overrides
+ * the terminal and NO_COLOR. */
+popliner_plot_options screen_options(const session *s, bool is_file);
 
 /* Replaces a table of tab-separated values by one that fits the screen: see popliner_screen_table.
  * Errors: MEMORY. */
@@ -148,7 +146,7 @@ popliner_status splits_print(session *s, popliner_split_table *table, popliner_e
 popliner_status screen_overview(session *s, popliner_error *error);
 
 /* Makes the output of a popliner_together: as text the table of stages. */
-popliner_status screen_together(session *s, const void *of, popliner_format format, char **text,
-                                popliner_error *error);
+popliner_status screen_together(const session *s, const popliner_together *together,
+                                popliner_format format, char **text, popliner_error *error);
 
 #endif

@@ -89,14 +89,6 @@ static void check_growth(session *s, const popliner_changes *changes) {
     }
 }
 
-static popliner_status make_text(session *s, const void *of, popliner_format format, char **text,
-                                 popliner_error *error) {
-    const popliner_plot_options screen = screen_options(s);
-    return format == FORMAT_TEXT
-               ? popliner_screen_changes(of, "--output comparison", &screen, text, error)
-               : popliner_changes_text(of, format, text, error);
-}
-
 popliner_status compare_open(session *s, popliner_error *error) {
     session *other = s->other = calloc(1, sizeof *other);
     if (other == NULL)
@@ -142,9 +134,7 @@ popliner_status compare_and_print(session *s, popliner_error *error) {
     memcpy(input.max_percents, s->options.fail_on.growth_percent, sizeof input.max_percents);
     TRY(popliner_changes_create(&input, &changes, error));
     const popliner_status status = outputs_of_answer(
-        s,
-        &(material){.action = COMPARE, .make = make_text, .of = changes, .certificate = s->answer},
-        error);
+        s, &(material){.action = COMPARE, .changes = changes, .certificate = s->answer}, error);
     if (status == POPLINER_OK)
         check_growth(s, changes);
     popliner_changes_free(changes);

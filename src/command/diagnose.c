@@ -65,16 +65,6 @@ popliner_status diagnose_begin(session *s, popliner_error *error) {
                             layers->value);
 }
 
-static popliner_status make_diagnosis(session *s, const void *of, popliner_format format,
-                                      char **text, popliner_error *error) {
-    const popliner_plot_options screen = screen_options(s);
-    return format == FORMAT_TEXT
-               ? popliner_screen_diagnosis(of, s->options.fail_on.unexplained_percent,
-                                           "--output missing, programs, checks or diagnosis",
-                                           &screen, text, error)
-               : popliner_report_diagnosis(of, format, text, error);
-}
-
 /* Decides whether the diagnosis is a success. */
 static popliner_status judge(session *s, const popliner_diagnosis *diagnosis,
                              popliner_error *error) {
@@ -109,8 +99,8 @@ popliner_status diagnose_and_print(session *s, popliner_error *error) {
                                    &diagnosis, error));
     popliner_status status = judge(s, diagnosis, error);
     if (status == POPLINER_OK)
-        status = outputs_of_answer(
-            s, &(material){.action = DIAGNOSE, .make = make_diagnosis, .of = diagnosis}, error);
+        status =
+            outputs_of_answer(s, &(material){.action = DIAGNOSE, .diagnosis = diagnosis}, error);
     popliner_diagnosis_free(diagnosis);
     return status;
 }

@@ -168,13 +168,6 @@ static void doubt(session *s, const popliner_comparison *comparison) {
                     s->options.compiled, comparison->data_ratio);
 }
 
-static popliner_status make_comparison(session *s, const void *of, popliner_format format,
-                                       char **text, popliner_error *error) {
-    const popliner_plot_options screen = screen_options(s);
-    return format == POPLINER_FORMAT_JSON ? popliner_report_comparison(of, text, error)
-                                          : popliner_screen_comparison(of, &screen, text, error);
-}
-
 popliner_status compiled_and_print(session *s, popliner_error *error) {
     const request *r = &s->request;
     const size_t num_stages = r->num_cuts + 1;
@@ -196,8 +189,8 @@ popliner_status compiled_and_print(session *s, popliner_error *error) {
     if (status == POPLINER_OK)
         doubt(s, comparison);
     if (status == POPLINER_OK)
-        status = outputs_of_answer(
-            s, &(material){.action = EVALUATE, .make = make_comparison, .of = comparison}, error);
+        status =
+            outputs_of_answer(s, &(material){.action = EVALUATE, .comparison = comparison}, error);
     popliner_comparison_free(comparison);
     for (size_t i = 0; ipus != NULL && i < num_stages; i++)
         popliner_analysis_free(ipus[i]);

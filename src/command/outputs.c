@@ -17,8 +17,7 @@ static popliner_status make_section(session *s, const wanted_output *w,
     const popliner_memory_model model = session_memory_model(s, POPLINER_MEMORY_MODEL_FULL);
     const popliner_section section = (popliner_section)w->what->number;
     if ((int)format == FORMAT_PLOT) {
-        popliner_plot_options how = screen_options(s);
-        how.has_colour = how.has_colour && w->path == NULL;
+        popliner_plot_options how = screen_options(s, w->path != NULL);
         how.tile = w->tile;
         how.has_always_live = w->has_always_live;
         const popliner_plot plot = section == POPLINER_SECTION_TILES      ? POPLINER_PLOT_TILES
@@ -29,8 +28,8 @@ static popliner_status make_section(session *s, const wanted_output *w,
     return popliner_section_text(s->analysis, section, model, certificate, format, text, error);
 }
 
-popliner_status outputs_stages(session *s, const popliner_certificate *certificate,
-                               popliner_format format, char **text, popliner_error *error) {
+static popliner_status make_stages(session *s, const popliner_certificate *certificate,
+                                   popliner_format format, char **text, popliner_error *error) {
     static const popliner_certificate_form forms[] = {
         [POPLINER_FORMAT_TSV] = POPLINER_CERTIFICATE_TSV,
         [POPLINER_FORMAT_CSV] = POPLINER_CERTIFICATE_CSV,
@@ -90,10 +89,15 @@ popliner_status outputs_check(const options *o, popliner_error *error) {
     return status;
 }
 
+/* Those of --total-ipus; NULL: none. */
+static const popliner_replicas *replicas_of(const material *m) {
+    return m->splits == NULL ? NULL : m->splits->replicas;
+}
+
 /* Whether there is a split of the whole chain to write. */
 static bool has_plan(const session *s, const material *m) {
     if (m->certificate == NULL)
-        return m->replicas != NULL && m->replicas->best != SIZE_MAX;
+        return replicas_of(m) != NULL && replicas_of(m)->best != SIZE_MAX;
     const popliner_plan *plan = m->certificate->plan;
     return plan->num_stages > 0 &&
            plan->stages[plan->num_stages - 1].last_unit + 1 == s->request.num_units;
@@ -107,7 +111,7 @@ static popliner_status make_plan(session *s, const output *what, const material 
     name_layers(&how, &s->options, format);
     how.listener = listener;
     how.certificate = m->certificate;
-    how.replicas = m->replicas;
+    how.replicas = replicas_of(m);
     how.names = m->certificate == NULL ? &s->input : NULL;
     return name_option(popliner_emit(&how, format, text, error), error);
 }
@@ -130,14 +134,42 @@ static popliner_status write_program(session *s, const wanted_output *w, popline
     return POPLINER_OK;
 }
 
-static popliner_status make_report(session *s, const wanted_output *w, const material *m,
-                                   popliner_format format, char **text, popliner_error *error) {
-    const colour_choice color = s->options.color;
-    s->options.color = w->path == NULL ? color : COLOUR_NEVER;
-    const popliner_status status =
-        m->make(s, m->of, w->what->formats == AS_JSON ? POPLINER_FORMAT_JSON : format, text, error);
-    s->options.color = color;
-    return status;
+/* Makes what an action prints: its report. */
+static popliner_status make_report(session *s, const material *m, popliner_format format,
+                                   bool is_file, char **text, popliner_error *error) {
+    const popliner_plot_options screen = screen_options(s, is_file);
+    const bool is_text = format == FORMAT_TEXT;
+    const bool is_json = format == POPLINER_FORMAT_JSON;
+    if (m->changes != NULL)
+        return is_text ? popliner_screen_changes(m->changes, "--output comparison", &screen, text,
+                                                 error)
+                       : popliner_changes_text(m->changes, format, text, error);
+    if (m->diagnosis != NULL)
+        return is_text
+                   ? popliner_screen_diagnosis(m->diagnosis, s->options.fail_on.unexplained_percent,
+                                               "--output missing, programs, checks or diagnosis",
+                                               &screen, text, error)
+                   : popliner_report_diagnosis(m->diagnosis, format, text, error);
+    if (m->comparison != NULL)
+        return is_json ? popliner_report_comparison(m->comparison, text, error)
+                       : popliner_screen_comparison(m->comparison, &screen, text, error);
+    if (m->splits != NULL)
+        return is_text ? popliner_screen_splits(m->splits, &s->input, &screen, text, error)
+                       : popliner_report_splits(m->splits, &s->input, format, text, error);
+    if (m->together != NULL)
+        return screen_together(s, m->together, format, text, error);
+    return is_text ? popliner_screen_answer(m->certificate, &screen, text, error)
+           : is_json
+               ? popliner_certificate_text(m->certificate, POPLINER_CERTIFICATE_JSON, text, error)
+               : make_stages(s, m->certificate, format, text, error);
+}
+
+/* Whether one split is on its way, of which outputs are that can also be of the profile alone. */
+static bool awaits_split(const session *s) {
+    const options *o = &s->options;
+    const bool can_split =
+        s->file != NULL || (s->can_split && (s->other == NULL || s->other->can_split));
+    return can_split && (o->solve || o->evaluate != NULL) && !options_have_several(o);
 }
 
 /* Prints or writes an output, if this is what it is made of. */
@@ -149,7 +181,6 @@ static popliner_status deliver(session *s, const wanted_output *w, const materia
     const popliner_format table_format = format == FORMAT_TEXT ? POPLINER_FORMAT_TSV : format;
     const bool is_of_profile = m->action == 0;
     const bool has_split = m->certificate != NULL;
-    const bool awaits_split = s->options.solve || s->options.evaluate != NULL;
     char *text = NULL;
     switch (what->kind) {
     case OUTPUT_SECTION:
@@ -157,7 +188,7 @@ static popliner_status deliver(session *s, const wanted_output *w, const materia
         if (what->kind == OUTPUT_PLAN ? !has_split : !is_of_profile)
             break;
         TRY(what->kind == OUTPUT_PLAN && (int)format != FORMAT_PLOT
-                ? outputs_stages(s, m->certificate, table_format, &text, error)
+                ? make_stages(s, m->certificate, table_format, &text, error)
                 : make_section(s, w, m->certificate, table_format, &text, error));
         if (format == FORMAT_TEXT)
             TRY(screen_table(s, NULL, &text, error));
@@ -171,13 +202,14 @@ static popliner_status deliver(session *s, const wanted_output *w, const materia
     case OUTPUT_FRAMEWORK:
         if (has_plan(s, m))
             TRY(make_plan(s, what, m, &s->listener, &text, error));
-        else if (has_split || m->replicas != NULL)
+        else if (has_split || replicas_of(m) != NULL)
             log_message(&s->log, POPLINER_LEVEL_WARNING,
                         "--output %s: not written, for there is no split.", what->name);
         break;
     case OUTPUT_REPORT:
         if (((unsigned)what->number & m->action) != 0)
-            TRY(make_report(s, w, m, format, &text, error));
+            TRY(make_report(s, m, what->formats == AS_JSON ? POPLINER_FORMAT_JSON : format,
+                            w->path != NULL, &text, error));
         break;
     case OUTPUT_POPLINER:
         if (has_split)
@@ -185,7 +217,7 @@ static popliner_status deliver(session *s, const wanted_output *w, const materia
                                           error));
         break;
     case OUTPUT_TRACE:
-        if (awaits_split ? has_split : is_of_profile)
+        if (awaits_split(s) ? has_split : is_of_profile)
             TRY(popliner_trace_text(s->analysis, model, m->certificate, &text, error));
         break;
     case OUTPUT_PROGRAM:
@@ -194,6 +226,8 @@ static popliner_status deliver(session *s, const wanted_output *w, const materia
         return is_of_profile ? popliner_analysis_store(s->analysis, model, w->path, error)
                              : POPLINER_OK;
     case OUTPUT_PAGE:
+        if (awaits_split(s) ? has_split : is_of_profile)
+            TRY(page_make(s, m->certificate, &text, error));
         break;
     }
     if (text != NULL && w->path == NULL)
@@ -254,11 +288,8 @@ popliner_status outputs_of_answer(session *s, const material *m, popliner_error 
     if (printed != NULL) {
         TRY(deliver(s, printed, m, error));
     } else {
-        TRY(m->make(s, m->of, s->options.format, &text, error));
+        TRY(make_report(s, m, s->options.format, false, &text, error));
         TRY(session_print(text, true, error));
     }
-    TRY(write_files(s, m, false, error));
-    const bool may_have_page = s->analysis != NULL || s->page_input.costs != NULL;
-    return may_have_page && m->certificate != NULL ? write_page(s, m->certificate, error)
-                                                   : POPLINER_OK;
+    return write_files(s, m, false, error);
 }

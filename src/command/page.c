@@ -113,9 +113,20 @@ static growing_text own_words(const options *o, copied words) {
 
 /* ---- the page ---- */
 
-static popliner_status make_text(session *s, const popliner_certificate *certificate, char **text,
-                                 popliner_error *error) {
+popliner_status page_request(session *s, const popliner_costs_file *file, popliner_error *error) {
+    const char *split = s->options.evaluate;
+    s->options.evaluate = NULL;
+    popliner_status status =
+        request_make(&s->page_request, s, POPLINER_MEMORY_MODEL_FULL, file, NULL, error);
+    s->options.evaluate = split;
+    return status;
+}
+
+popliner_status page_make(session *s, const popliner_certificate *certificate, char **text,
+                          popliner_error *error) {
     const options *o = &s->options;
+    if (s->page_input.costs == NULL)
+        TRY(page_request(s, NULL, error));
     growing_text command = command_words(o);
     growing_text pipeline = own_words(o, COPIED_PIPELINE);
     growing_text constraints = own_words(o, COPIED_CONSTRAINT);
@@ -137,32 +148,5 @@ static popliner_status make_text(session *s, const popliner_certificate *certifi
     free(command.text);
     free(pipeline.text);
     free(constraints.text);
-    return status;
-}
-
-popliner_status page_request(session *s, const popliner_costs_file *file, popliner_error *error) {
-    const char *split = s->options.evaluate;
-    s->options.evaluate = NULL;
-    popliner_status status =
-        request_make(&s->page_request, s, POPLINER_MEMORY_MODEL_FULL, file, NULL, error);
-    s->options.evaluate = split;
-    return status;
-}
-
-popliner_status write_page(session *s, const popliner_certificate *certificate,
-                           popliner_error *error) {
-    const wanted_list *list = &s->options.outputs;
-    char *text = NULL;
-    if (options_wanted(&s->options, OUTPUT_PAGE) == NULL || s->has_page)
-        return POPLINER_OK;
-    if (s->page_input.costs == NULL)
-        TRY(page_request(s, NULL, error));
-    TRY(make_text(s, certificate, &text, error));
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < list->count; i++)
-        if (list->items[i].what->kind == OUTPUT_PAGE)
-            status = popliner_file_write(list->items[i].path, text, strlen(text), error);
-    s->has_page = status == POPLINER_OK;
-    free(text);
     return status;
 }

@@ -155,11 +155,9 @@ static popliner_status print(session *s, const reports *g, popliner_error *error
         s->failed_softly =
             s->failed_softly || answer_worst_verdict(g->evaluations[i]) == POPLINER_FITS_UNKNOWN ||
             (s->answer == NULL && g->evaluations[i]->plan->status == POPLINER_PLAN_INFEASIBLE);
-    return outputs_of_answer(s,
-                             &(material){.action = s->options.solve ? SOLVE : EVALUATE,
-                                         .make = screen_together,
-                                         .of = &together},
-                             error);
+    return outputs_of_answer(
+        s, &(material){.action = s->options.solve ? SOLVE : EVALUATE, .together = &together},
+        error);
 }
 
 /* ---- both actions ---- */

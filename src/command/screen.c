@@ -13,20 +13,21 @@ bool screen_is_used(const session *s) {
     return s->options.format == FORMAT_TEXT && options_printed(&s->options) == NULL;
 }
 
-popliner_plot_options screen_options(const session *s) {
+popliner_plot_options screen_options(const session *s, bool is_file) {
     const terminal t = terminal_of(STDOUT_FILENO);
     popliner_plot_options how = POPLINER_PLOT_OPTIONS_INIT;
     how.width = t.width;
     how.is_ascii = t.is_ascii;
     how.has_whole_names = s->options.verbose;
     how.has_colour =
-        s->options.color == COLOUR_AUTO ? t.has_colour : s->options.color == COLOUR_ALWAYS;
+        !is_file &&
+        (s->options.color == COLOUR_AUTO ? t.has_colour : s->options.color == COLOUR_ALWAYS);
     return how;
 }
 
 popliner_status screen_table(const session *s, const char *headline, char **text,
                              popliner_error *error) {
-    const popliner_plot_options screen = screen_options(s);
+    const popliner_plot_options screen = screen_options(s, false);
     char *table = *text;
     popliner_status status =
         popliner_screen_table(headline, table, SIZE_MAX, "--format tsv", &screen, text, error);
@@ -64,23 +65,13 @@ static popliner_status judge(void *user, const popliner_plan *plan, uint64_t lim
     return status;
 }
 
-static popliner_status make_splits(session *s, const void *of, popliner_format format, char **text,
-                                   popliner_error *error) {
-    const popliner_plot_options screen = screen_options(s);
-    return format == FORMAT_TEXT ? popliner_screen_splits(of, &s->input, &screen, text, error)
-                                 : popliner_report_splits(of, &s->input, format, text, error);
-}
-
 popliner_status splits_print(session *s, popliner_split_table *table, popliner_error *error) {
     table->is_of_ipus = s->analysis != NULL;
     table->more = "--format tsv";
     table->need = s->options.need;
     table->judge = s->analysis != NULL ? judge : NULL;
     table->judge_user = s;
-    return outputs_of_answer(
-        s,
-        &(material){.action = SOLVE, .make = make_splits, .of = table, .replicas = table->replicas},
-        error);
+    return outputs_of_answer(s, &(material){.action = SOLVE, .splits = table}, error);
 }
 
 popliner_status screen_overview(session *s, popliner_error *error) {
@@ -98,7 +89,7 @@ popliner_status screen_overview(session *s, popliner_error *error) {
     const size_t end = s->options.load_from_file ? 1 : NUM_HINTS;
     const size_t num_left_out = s->options.ipu != ALL_IPUS; /* --solve is for a whole model */
     bool is_training = false;
-    const popliner_plot_options how = screen_options(s);
+    const popliner_plot_options how = screen_options(s, false);
     char *text = NULL;
     if (s->options.format != FORMAT_TEXT) {
         TRY(popliner_section_text(s->analysis, POPLINER_SECTION_SUMMARY, POPLINER_MEMORY_MODEL_FULL,
@@ -120,10 +111,9 @@ popliner_status screen_overview(session *s, popliner_error *error) {
     return session_print(text, true, error);
 }
 
-popliner_status screen_together(session *s, const void *of, popliner_format format, char **text,
-                                popliner_error *error) {
+popliner_status screen_together(const session *s, const popliner_together *together,
+                                popliner_format format, char **text, popliner_error *error) {
     const bool is_screen = format == FORMAT_TEXT;
-    const popliner_together *together = of;
     TRY(popliner_report_together(together, is_screen ? POPLINER_FORMAT_TSV : format, text, error));
     if (!is_screen)
         return POPLINER_OK;

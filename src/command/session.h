@@ -77,7 +77,6 @@ typedef struct session {
     /* the page */
     request page_request;
     popliner_certificate_input page_input; /* of a file of costs; zeros: of a profile */
-    bool has_page;                         /* it was written */
 } session;
 
 /* Begins the log as the options want it. */

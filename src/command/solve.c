@@ -208,12 +208,12 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
     else if (o->solve && !options_fix_cuts(o) && !o->device_map.is_replicated &&
              !options_have_several(o))
         TRY(arrange_file(s, error));
-    if (o->solve) {
-        s->file = s->arranged != NULL ? s->arranged : s->read;
-        s->input = request_certificate_input(&s->request, s, s->file->costs, s->file);
-        TRY(s->is_overview ? print_overview(s, error) : question_print(s, error));
-    }
-    return has_page ? write_page(s, NULL, error) : POPLINER_OK; /* unless a plan has one */
+    s->file = s->arranged != NULL ? s->arranged : s->read;
+    TRY(outputs_of_profile(s, error));
+    if (!o->solve)
+        return POPLINER_OK;
+    s->input = request_certificate_input(&s->request, s, s->file->costs, s->file);
+    return s->is_overview ? print_overview(s, error) : question_print(s, error);
 }
 
 /* ---- a profile ---- */
