@@ -137,11 +137,6 @@ popliner_status pl_analysis_stages(popliner_analysis *analysis, popliner_memory_
                                    bool with_variables, const pl_stage_details **stages,
                                    popliner_error *error);
 
-/* Checks the first units of stages after the first one. Errors: USAGE unless they ascend within the
- * chain. */
-popliner_status pl_analysis_check_cuts(const pl_chain *chain, const size_t *first_units,
-                                       size_t num_cuts, popliner_error *error);
-
 /* An additional section, for pages: executed cycles by type of program, and by unit. */
 #define PL_SECTION_EXECUTION_SUMS POPLINER_NUM_SECTIONS
 

@@ -12,6 +12,7 @@
 #include "memory/stage.h"
 #include "popliner/changes.h"
 #include "profile/profile_data.h"
+#include "solve/plan.h"
 
 void popliner_comparison_free(popliner_comparison *callers) {
     pl_comparison *c = (pl_comparison *)callers;
@@ -118,7 +119,7 @@ static popliner_status place_stages(pl_comparison *c, const pl_chain *chain,
     c->names = pl_arrays_new(&c->arrays, 2 * c->info.num_stages, sizeof *c->names);
     if (c->arrays.failed)
         return pl_fail_memory(error, "the comparison");
-    PL_TRY(pl_analysis_check_cuts(chain, first_units, num_cuts, error));
+    PL_TRY(pl_cuts_check(num_units, first_units, num_cuts, error));
     for (size_t i = 0; i < c->info.num_stages; i++) {
         popliner_interval *units = &c->stages[i].units;
         *units = (popliner_interval){

@@ -37,9 +37,6 @@ typedef struct hinting {
 /* A question, and what came of it. */
 typedef struct trial {
     hinting *h;
-    const popliner_costs *costs; /* NULL: measured once more */
-    /* whether its answer is a hint, and so to be measured; NULL: it is */
-    bool (*is_worth)(const struct trial *t);
     popliner_request asked;
     popliner_solver_options solver;
     bool fits;
@@ -53,41 +50,43 @@ typedef struct trial {
 
 /* ---- the list ---- */
 
-/* Adds a hint with the result of its trial (NULL: none), and frees the texts. */
-static void add(hinting *h, const char *label, const trial *t, pl_text option, pl_text words) {
+/* Keeps a text, which it frees, with the certificate; "" when memory is short. */
+static const char *keep(const hinting *h, pl_text *made) {
     pl_arrays *arrays = &h->c->arrays;
-    size_t *count = &h->c->info.num_hints;
-    arrays->failed = arrays->failed || option.failed || words.failed;
-    if (*count < MOST_HINTS && !arrays->failed) {
-        popliner_hint *hint = &h->hints[(*count)++];
-        *hint =
-            (popliner_hint){.label = label,
-                            .option = pl_arrays_text(arrays, option.data),
-                            .words = pl_arrays_text(arrays, words.data != NULL ? words.data : "")};
-        if (t != NULL && t->is_known) {
-            hint->is_measured = true;
-            hint->fits = t->fits;
-            hint->bytes = t->bytes;
-            hint->num_ipus = t->num_ipus;
-        }
-    }
-    free(option.data);
-    free(words.data);
+    arrays->failed = arrays->failed || made->failed;
+    const char *kept = arrays->failed ? NULL : pl_arrays_text(arrays, pl_text_string(made));
+    free(made->data);
+    return kept == NULL ? "" : kept;
 }
 
-static pl_text text_of(const char *format, ...) {
+static const char *text_of(const hinting *h, const char *format, ...) {
     pl_text text = {0};
     va_list arguments;
     va_start(arguments, format);
     pl_text_add_format(&text, format, arguments);
     va_end(arguments);
-    return text;
+    return keep(h, &text);
+}
+
+/* Adds a hint with the result of its trial (NULL: none). */
+static void add(hinting *h, const char *label, const trial *t, const char *option,
+                const char *words) {
+    if (h->c->info.num_hints == MOST_HINTS)
+        return;
+    popliner_hint *hint = &h->hints[h->c->info.num_hints++];
+    *hint = (popliner_hint){.label = label, .option = option, .words = words};
+    if (t != NULL && t->is_known) {
+        hint->is_measured = true;
+        hint->fits = t->fits;
+        hint->bytes = t->bytes;
+        hint->num_ipus = t->num_ipus;
+    }
 }
 
 /* "--schedule popart": an option that has no name in popliner_option_names. */
-static pl_text option_of(const hinting *h, const char *name) {
+static const char *option_of(const hinting *h, const char *name) {
     const char *example = h->c->input.option_names.num_ipus;
-    return text_of("%.*s%s", (int)strspn(example, "-"), example, name);
+    return text_of(h, "%.*s%s", (int)strspn(example, "-"), example, name);
 }
 
 /* Whether options are those of the command, which also has outputs. */
@@ -102,15 +101,24 @@ static bool has_layers(const hinting *h) {
 }
 
 /* "--num-ipus 3" */
-static pl_text num_ipus_option(const hinting *h, size_t num_ipus) {
-    return text_of("%s %zu", h->c->input.option_names.num_ipus, num_ipus);
+static const char *num_ipus_option(const hinting *h, size_t num_ipus) {
+    return text_of(h, "%s %zu", h->c->input.option_names.num_ipus, num_ipus);
+}
+
+/* `before`, and a constraint as an option. */
+static const char *constraint_option(const hinting *h, const char *before,
+                                     const popliner_constraint *c) {
+    pl_text text = {0};
+    pl_text_format(&text, "%s%s", before, option_of(h, ""));
+    pl_certificate_word_constraint(h->c, c, &text);
+    return keep(h, &text);
 }
 
 /* ---- solving again ---- */
 
 /* The question of the request, to be changed. */
-static trial begin(hinting *h, const popliner_costs *costs) {
-    trial t = {.h = h, .costs = costs, .asked = h->request, .solver = h->solver};
+static trial begin(hinting *h) {
+    trial t = {.h = h, .asked = h->request, .solver = h->solver};
     t.solver.listener = NULL;
     return t;
 }
@@ -132,35 +140,11 @@ static void take_certificate(trial *t, const popliner_certificate *certificate) 
             t->verdict = certificate->verdicts[i];
 }
 
-static popliner_status solve_by_costs(trial *t, popliner_error *error) {
-    popliner_analysis *analysis = t->h->analysis;
-    popliner_certificate *certificate = NULL;
-    popliner_plan *plan = NULL;
-    popliner_solver_options o = t->solver;
-    o.method = POPLINER_METHOD_DYNAMIC_PROGRAMMING;
-    o.without_reasons = true;
-    popliner_status status = popliner_solve(t->costs, &o, &plan, error);
-    if (status != POPLINER_OK)
-        return status;
-    take_plan(t, plan);
-    if (t->is_known && t->fits && (t->is_worth == NULL || t->is_worth(t)) && analysis != NULL &&
-        o.num_mapped_stages == 0)
-        status = popliner_analysis_evaluate_plan(analysis, &t->asked, plan, &certificate, error);
-    if (certificate != NULL)
-        take_certificate(t, certificate);
-    popliner_certificate_free(certificate);
-    popliner_plan_free(plan);
-    return status;
-}
-
 static popliner_status solve_by_profile(trial *t, popliner_error *error) {
     popliner_certificate *certificate = NULL;
     t->solver.without_second_proof = true;
     t->solver.without_reasons = false; /* the best effort says how much is too much */
-    popliner_status status =
-        popliner_analysis_solve(t->h->analysis, &t->asked, &certificate, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(popliner_analysis_solve(t->h->analysis, &t->asked, &certificate, error));
     take_plan(t, certificate->plan);
     if (t->fits)
         take_certificate(t, certificate);
@@ -168,93 +152,86 @@ static popliner_status solve_by_profile(trial *t, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* Whether the dynamic program alone answers. */
-static bool is_cheap(const hinting *h) {
-    const popliner_solver_options *o = &h->solver;
-    return h->c->input.num_units <= MOST_UNITS && o->num_mapped_stages == 0 &&
-           o->num_ipu_limits == 0 &&
-           (o->method == POPLINER_METHOD_AUTO || o->method == POPLINER_METHOD_DYNAMIC_PROGRAMMING);
-}
-
-/* Takes the status of a question: one that cannot be asked has no answer. */
-static void end(hinting *h, popliner_status status, const popliner_error *own) {
-    if (status == POPLINER_OK || status == POPLINER_ERROR_USAGE || status == POPLINER_ERROR_STOPPED)
-        return;
-    if (h->error != NULL)
-        *h->error = *own;
-    h->status = status;
-}
-
-/* Answers the question, if that is cheap: by the table, or by the profile where the table lacks
- * what is above the limits. True if there is an answer. */
-static bool solve(trial *t) {
-    hinting *h = t->h;
-    popliner_error own = {0};
-    popliner_status status = POPLINER_OK;
-    t->asked.solver = &t->solver;
-    if (h->status != POPLINER_OK || !is_cheap(h))
-        return false;
-    if (t->costs != NULL)
-        status = solve_by_costs(t, &own);
-    if (status == POPLINER_OK && !t->is_known && h->analysis != NULL)
-        status = solve_by_profile(t, &own);
-    end(h, status, &own);
-    return h->status == POPLINER_OK && t->is_known;
-}
-
-/* Reads costs again with what their stages may choose, and solves for that. */
-static bool solve_choices_of_costs(trial *t) {
-    hinting *h = t->h;
-    const popliner_solver_options *o = &t->solver;
+/* Solves by the costs, which are read again for what their stages may choose. */
+static popliner_status solve_by_costs(trial *t, popliner_error *error) {
+    const hinting *h = t->h;
     const popliner_pipeline pipeline = {.schedule = h->request.schedule,
-                                        .recompute = POPLINER_RECOMPUTE_AUTO,
+                                        .recompute = t->asked.recompute,
                                         .copies = h->request.copies,
                                         .max_stages = SIZE_MAX};
     popliner_costs_file *file = NULL;
     popliner_plan *plan = NULL;
-    popliner_error own = {0};
-    if (h->status != POPLINER_OK || h->read == NULL || h->c->input.num_units > MOST_UNITS)
-        return false;
+    popliner_status status = POPLINER_OK;
     t->solver.without_reasons = true;
-    /* such a search may take any time */
-    if (pl_options_share_an_ipu(o) &&
-        !(o->time_limit_seconds > 0 && o->time_limit_seconds < (double)MOST_SECONDS))
-        t->solver.time_limit_seconds = MOST_SECONDS;
-    popliner_status status = h->read(h->user, &pipeline, &file, &own);
+    if (t->asked.recompute != h->request.recompute)
+        status = h->read(h->user, &pipeline, &file, error);
+    else
+        t->solver.method = POPLINER_METHOD_DYNAMIC_PROGRAMMING;
     if (status == POPLINER_OK)
-        status = popliner_solve(file->costs, &t->solver, &plan, &own);
-    if (plan != NULL)
+        status = popliner_solve(file != NULL ? file->costs : h->costs, &t->solver, &plan, error);
+    if (status == POPLINER_OK)
         take_plan(t, plan);
     popliner_plan_free(plan);
-    popliner_costs_file_free(file);
-    if (status == POPLINER_ERROR_MEMORY || status == POPLINER_ERROR_INTERNAL)
-        end(h, status, &own); /* other options may not go with a choice */
-    return h->status == POPLINER_OK && t->is_known;
+    if (file != NULL) /* a page's module has no files */
+        popliner_costs_file_free(file);
+    return status;
+}
+
+/* Whether the dynamic program alone answers. */
+static bool is_cheap(const hinting *h) {
+    const popliner_solver_options *o = &h->solver;
+    return o->num_mapped_stages == 0 && o->num_ipu_limits == 0 &&
+           (o->method == POPLINER_METHOD_AUTO || o->method == POPLINER_METHOD_DYNAMIC_PROGRAMMING);
+}
+
+/* Answers the question, if that is cheap, or if it is what costs may choose. True if there is an
+ * answer: a question that cannot be asked has none. */
+static bool solve(trial *t) {
+    hinting *h = t->h;
+    const bool chooses = h->analysis == NULL && t->asked.recompute != h->request.recompute;
+    const bool may_solve =
+        chooses ? h->read != NULL : is_cheap(h) && (h->analysis != NULL || h->costs != NULL);
+    popliner_error own = {0};
+    if (h->status != POPLINER_OK || h->c->input.num_units > MOST_UNITS || !may_solve)
+        return false;
+    /* such a search may take any time */
+    if (chooses && pl_options_share_an_ipu(&t->solver) &&
+        !(t->solver.time_limit_seconds > 0 && t->solver.time_limit_seconds < (double)MOST_SECONDS))
+        t->solver.time_limit_seconds = MOST_SECONDS;
+    t->asked.solver = &t->solver;
+    const popliner_status status =
+        h->analysis != NULL ? solve_by_profile(t, &own) : solve_by_costs(t, &own);
+    if (status == POPLINER_ERROR_MEMORY || status == POPLINER_ERROR_INTERNAL) {
+        if (h->error != NULL)
+            *h->error = own;
+        h->status = status;
+    }
+    return status == POPLINER_OK && t->is_known;
 }
 
 /* ---- words ---- */
 
 /* "likely fits: 588,957 bytes (92 %)", "644,684 bytes, 0.9 % too much", with `ipus` after the
  * verdict and `after` at the end; "" if nothing is known. */
-static pl_text words_of(const trial *t, bool with_ipus, const char *after) {
+static const char *words_of(const trial *t, bool with_ipus, const char *after) {
+    const hinting *h = t->h;
     const uint64_t limit = t->solver.mem_per_tile;
     const bool is_limited = limit > 0 && limit < PL_NO_LIMIT;
     const double share = is_limited ? 100 * (double)t->bytes / (double)limit : 0;
     pl_text text = {0};
     if (!t->is_known)
-        return text;
+        return "";
     if (t->fits)
         pl_text_add(&text, t->has_verdict ? pl_verdict_text(t->verdict) : "fits");
     if (t->fits && with_ipus)
-        pl_text_format(&text, " on %zu %s", t->num_ipus,
-                       pl_certificate_devices(t->h->c, t->num_ipus));
+        pl_text_format(&text, " on %zu %s", t->num_ipus, pl_certificate_devices(h->c, t->num_ipus));
     pl_text_format(&text, "%s%s bytes", t->fits ? ": " : "", PL_GROUPED(t->bytes));
     if (is_limited && t->fits)
         pl_text_format(&text, " (%.0f %%)", share > 99 && t->bytes < limit ? 99 : share);
     else if (is_limited)
         pl_text_format(&text, ", %.*f %% too much", share < 110 ? 1 : 0, share - 100);
     pl_text_add(&text, after);
-    return text;
+    return keep(h, &text);
 }
 
 /* ---- where it fits ---- */
@@ -278,40 +255,32 @@ static void add_stricter(trial *t, const char *option, const char *otherwise, co
                          bool fits_now) {
     hinting *h = t->h;
     if (!solve(t) || t->fits) {
-        add(h, "Try", t, option_of(h, option),
-            t->is_known ? words_of(t, true, after) : text_of("%s", otherwise));
+        add(h, "Try", t, option_of(h, option), t->is_known ? words_of(t, true, after) : otherwise);
         return;
     }
     trial more = *t;
     more.is_known = false;
-    if (solve_for_ipus(&more) && more.fits) {
-        pl_text both = option_of(h, option);
-        pl_text_format(&both, " %s %zu", h->c->input.option_names.num_ipus, more.num_ipus);
-        add(h, fits_now ? "Try" : "Enough", &more, both, words_of(&more, false, after));
-    } else if (fits_now) {
+    if (solve_for_ipus(&more) && more.fits)
+        add(h, fits_now ? "Try" : "Enough", &more,
+            text_of(h, "%s %s", option_of(h, option), num_ipus_option(h, more.num_ipus)),
+            words_of(&more, false, after));
+    else if (fits_now)
         add(h, "Not with", t, option_of(h, option), words_of(t, false, ""));
-    }
 }
 
 static const char COUNT_KEPT[] = "count the activations that stages keep";
 
 static void add_schedule(hinting *h, bool fits_now) {
-    trial t = begin(h, NULL);
+    trial t = begin(h);
     t.asked.schedule = POPLINER_SCHEDULE_POPART;
     add_stricter(&t, "schedule popart", COUNT_KEPT, "", fits_now);
 }
 
 static void add_fewer(hinting *h, size_t num_ipus) {
-    trial t = begin(h, h->costs);
-    if (num_ipus < 2 || h->costs == NULL)
-        return;
+    trial t = begin(h);
     t.solver.num_ipus = num_ipus - 1;
-    if (solve(&t) && t.fits)
+    if (num_ipus > 1 && h->costs != NULL && solve(&t) && t.fits)
         add(h, "Try", &t, num_ipus_option(h, num_ipus - 1), words_of(&t, false, ""));
-}
-
-static bool is_smaller(const trial *t) {
-    return (double)t->bytes <= 0.95 * (double)t->h->c->plan.peak_bytes;
 }
 
 /* Stages without a layer, if they need a twentieth less. */
@@ -319,56 +288,45 @@ static void add_no_layers(hinting *h) {
     const popliner_plan *own = &h->c->plan;
     const uint8_t *counted = h->c->input.options->counted_units;
     const popliner_constraint any = {.kind = POPLINER_CONSTRAINT_MIN_UNITS};
-    trial t = begin(h, h->costs);
+    trial t = begin(h);
     if (h->costs == NULL || counted == NULL || t.solver.min_units != 1 ||
         memchr(counted, 0, h->c->input.num_units) == NULL || own->num_values == 0 ||
         own->values[0].objective != POPLINER_OBJECTIVE_MEMORY)
         return;
     t.solver.min_units = 0;
-    t.is_worth = is_smaller;
-    if (!solve(&t) || !t.fits || !is_smaller(&t))
-        return;
-    pl_text option = option_of(h, "");
-    pl_certificate_word_constraint(h->c, &any, &option);
-    add(h, "Try", &t, option, words_of(&t, true, ""));
-}
-
-static bool is_faster(const trial *t) {
-    return (double)t->cycles <= 0.9 * (double)t->h->c->plan.cycles;
+    if (solve(&t) && t.fits && (double)t.bytes <= 0.95 * (double)own->peak_bytes)
+        add(h, "Try", &t, constraint_option(h, "", &any), words_of(&t, true, ""));
 }
 
 /* The slowest IPU, if it takes a tenth less. */
 static void add_cycles(hinting *h) {
     static const popliner_objective cycles[] = {POPLINER_OBJECTIVE_CYCLES};
     const popliner_plan *own = &h->c->plan;
-    trial t = begin(h, h->costs);
+    trial t = begin(h);
     bool has_cycles = own->cycles > 0 && h->costs != NULL;
     for (size_t i = 0; i < own->num_values; i++)
         has_cycles = has_cycles && own->values[i].objective != POPLINER_OBJECTIVE_CYCLES;
     t.solver.objectives = cycles;
     t.solver.num_objectives = 1;
-    t.is_worth = is_faster;
-    if (!has_cycles || !solve(&t) || !t.fits || !is_faster(&t))
+    if (!has_cycles || !solve(&t) || !t.fits || (double)t.cycles > 0.9 * (double)own->cycles)
         return;
     const bool is_small = t.cycles < 1000000;
-    pl_text words = text_of("%.0f %% less time on the slowest %s",
-                            100 * (1 - (double)t.cycles / (double)own->cycles),
-                            pl_certificate_devices(h->c, 1));
+    pl_text words = {0};
+    pl_text_format(&words, "%.0f %% less time on the slowest %s",
+                   100 * (1 - (double)t.cycles / (double)own->cycles),
+                   pl_certificate_devices(h->c, 1));
     if (h->analysis != NULL)
         pl_text_format(&words, ", %.2f %s cycles", (double)t.cycles / (is_small ? 1e3 : 1e6),
                        is_small ? "k" : "M");
     if (t.num_ipus != own->num_ipus)
         pl_text_format(&words, ", on %zu %s", t.num_ipus, pl_certificate_devices(h->c, 2));
-    pl_text fit = words_of(&t, false, "");
-    pl_text_format(&words, "; %s", fit.data == NULL ? "" : fit.data);
-    words.failed = words.failed || fit.failed;
-    free(fit.data);
-    add(h, "Try", &t, option_of(h, "objective cycles"), words);
+    pl_text_format(&words, "; %s", words_of(&t, false, ""));
+    add(h, "Try", &t, option_of(h, "objective cycles"), keep(h, &words));
 }
 
 static void add_need(hinting *h) {
     trial own = {0};
-    trial t = begin(h, NULL);
+    trial t = begin(h);
     take_certificate(&own, &h->c->info);
     if (!own.has_verdict || h->request.need == POPLINER_NEED_MOST ||
         (own.verdict != POPLINER_FITS_LIKELY && own.verdict != POPLINER_FITS_PERHAPS))
@@ -383,12 +341,11 @@ static void add_output(hinting *h) {
     const bool is_optimum = h->analysis != NULL && !is_mapped;
     if (!is_of_command(h) || pl_certificate_has_replicas(h->c) || !has_layers(h))
         return;
-    pl_text help = option_of(h, "help frameworks");
     add(h, "Try", NULL, option_of(h, is_optimum ? "output optimum" : "output pipeline"),
-        text_of(is_optimum ? "the plan for Optimum (%s: others)"
+        text_of(h,
+                is_optimum ? "the plan for Optimum (%s: others)"
                            : "the plan as JSON (%s: for a framework)",
-                pl_text_string(&help)));
-    free(help.data);
+                option_of(h, "help frameworks")));
 }
 
 /* ---- where it does not ---- */
@@ -397,11 +354,11 @@ static void add_output(hinting *h) {
 static void add_page(hinting *h) {
     if (is_of_command(h) && h->has_variables && h->request.recompute != POPLINER_RECOMPUTE_AUTO)
         add(h, "Try", NULL, option_of(h, "output page=page.html"),
-            text_of("each tile: its parts and its variables"));
+            "each tile: its parts and its variables");
 }
 
 static void add_more(hinting *h, const popliner_infeasibility *why) {
-    trial t = begin(h, h->costs);
+    trial t = begin(h);
     if (why->enough_stages == 0)
         return;
     t.solver.num_ipus = why->enough_stages;
@@ -410,16 +367,13 @@ static void add_more(hinting *h, const popliner_infeasibility *why) {
     add(h, "Enough", &t, num_ipus_option(h, why->enough_stages), words_of(&t, false, ""));
 }
 
-/* Adds the condition of a hint that changes the memory. */
-static void add_such(const hinting *h, uint64_t bytes, pl_text *words) {
-    if (h->analysis == NULL) {
-        pl_text_add(words, "if there were such devices");
-    } else if (bytes > h->c->input.chain->profile->target.bytes_per_tile) {
-        pl_text_add(words, "if there were such tiles");
-    } else {
-        pl_text_format(words, "the device has %s",
-                       PL_GROUPED(h->c->input.chain->profile->target.bytes_per_tile));
-    }
+/* The condition of a hint that changes the memory. */
+static const char *such(const hinting *h, uint64_t bytes) {
+    const uint64_t own =
+        h->analysis == NULL ? 0 : h->c->input.chain->profile->target.bytes_per_tile;
+    return h->analysis == NULL ? "if there were such devices"
+           : bytes > own       ? "if there were such tiles"
+                               : text_of(h, "the device has %s", PL_GROUPED(own));
 }
 
 /* Adds a limit that is enough, of one IPU or of all (`ipu` SIZE_MAX), with what is reserved of
@@ -427,31 +381,27 @@ static void add_such(const hinting *h, uint64_t bytes, pl_text *words) {
 static void add_limit(hinting *h, size_t ipu, uint64_t limit_bytes) {
     const popliner_option_names *names = &h->c->input.option_names;
     uint64_t bytes = limit_bytes;
-    pl_text words = {0};
+    pl_text option = {0};
     if (limit_bytes == 0 || !popliner_reserve_memory(&h->solver, ipu, limit_bytes, &bytes))
         return;
-    if (bytes > limit_bytes)
-        pl_text_format(&words, "of which %s keeps %s free, ", names->reserve,
-                       PL_GROUPED(bytes - limit_bytes));
-    add_such(h, bytes > limit_bytes ? UINT64_MAX : limit_bytes, &words);
-    pl_text option = text_of("%s ", names->mem_per_tile);
+    pl_text_format(&option, "%s ", names->mem_per_tile);
     if (ipu != SIZE_MAX)
         pl_text_format(&option, "%zu=", ipu);
     pl_text_format(&option, "%" PRIu64, bytes);
-    add(h, "Enough", NULL, option, words);
+    add(h, "Enough", NULL, keep(h, &option),
+        bytes == limit_bytes ? such(h, limit_bytes)
+                             : text_of(h, "of which %s keeps %s free, %s", names->reserve,
+                                       PL_GROUPED(bytes - limit_bytes), such(h, UINT64_MAX)));
 }
 
 /* Adds limits of several IPUs that are enough. */
 static void add_limits(hinting *h) {
-    pl_text words = {0};
-    pl_text option = text_of("%s ", h->c->input.option_names.mem_per_tile);
+    pl_text option = {0};
+    pl_text_format(&option, "%s ", h->c->input.option_names.mem_per_tile);
     const uint64_t most_bytes = pl_certificate_add_needs(h->c, &option);
-    if (most_bytes > 0) {
-        add_such(h, most_bytes, &words);
-        add(h, "Enough", NULL, option, words);
-    } else {
-        free(option.data);
-    }
+    const char *kept = keep(h, &option);
+    if (most_bytes > 0)
+        add(h, "Enough", NULL, kept, such(h, most_bytes));
 }
 
 /* Whether it is a question what stages recompute. */
@@ -469,43 +419,35 @@ static void add_recompute_for_fewer(hinting *h) {
     const size_t num_units = h->c->input.num_units;
     const bool is_fewest =
         own->num_values > 0 && own->values[0].objective == POPLINER_OBJECTIVE_IPUS;
-    trial t = begin(h, NULL);
-    if (own->num_ipus < 2 || !is_fewest || !may_recompute(h) || num_units > MOST_UNITS)
-        return;
+    trial t = begin(h);
     t.asked.recompute = POPLINER_RECOMPUTE_AUTO;
-    const bool is_known = h->analysis == NULL ? solve_choices_of_costs(&t)
-                                              : h->c->input.chain->profile->target.num_tiles *
-                                                            num_units * num_units <=
-                                                        MOST_STAGE_TILES &&
-                                                    solve(&t);
-    if (is_known && t.fits && t.num_ipus < own->num_ipus)
+    if (own->num_ipus < 2 || !is_fewest || !may_recompute(h) || num_units > MOST_UNITS ||
+        (h->analysis != NULL &&
+         h->c->input.chain->profile->target.num_tiles * num_units * num_units > MOST_STAGE_TILES))
+        return;
+    if (solve(&t) && t.fits && t.num_ipus < own->num_ipus)
         add(h, "Try", &t, option_of(h, "recompute auto"), words_of(&t, true, ""));
 }
 
 static void add_recompute(hinting *h) {
-    trial t = begin(h, NULL);
+    trial t = begin(h);
     t.asked.recompute = POPLINER_RECOMPUTE_AUTO;
     if (!may_recompute(h))
         return;
-    const bool is_known = h->analysis == NULL ? solve_choices_of_costs(&t) : solve(&t);
-    if (is_known && (h->analysis != NULL || t.fits))
+    if (solve(&t) && (h->analysis != NULL || t.fits))
         add(h, t.fits ? "Enough" : "Not enough", &t, option_of(h, "recompute auto"),
             words_of(&t, false, ""));
-    else if (h->analysis != NULL && !is_cheap(h))
+    else if (h->analysis != NULL && (!is_cheap(h) || h->c->input.num_units > MOST_UNITS))
         add(h, "Try", NULL, option_of(h, "recompute auto"),
-            text_of("let each stage recompute where that helps"));
+            "let each stage recompute where that helps");
 }
 
 static void add_without(hinting *h, const popliner_constraint *c) {
-    trial t = begin(h, h->costs);
+    trial t = begin(h);
     t.solver.left_out = c;
-    if (h->costs == NULL || !solve(&t))
-        return;
-    pl_text own = option_of(h, "");
-    pl_text option = text_of("without %s", own.data == NULL ? "" : own.data);
-    free(own.data);
-    pl_certificate_word_constraint(h->c, c, &option);
-    add(h, t.fits ? "Enough" : "Not enough", &t, option, words_of(&t, false, ""));
+    if (h->costs != NULL && solve(&t))
+        add(h, t.fits ? "Enough" : "Not enough", &t, constraint_option(h, "without ", c),
+            words_of(&t, false, ""));
 }
 
 /* Adds changes of constraints: those of a contradiction, else those that are found to be enough;
@@ -522,7 +464,7 @@ static void add_remedies(hinting *h, const popliner_infeasibility *why) {
             add_limit(h, remedy->ipu, remedy->bytes);
         else if (remedy->kind == POPLINER_REMEDY_WITHOUT_MAP)
             add(h, "Enough", NULL, num_ipus_option(h, remedy->number),
-                text_of("and no %s", h->c->input.option_names.device_map));
+                text_of(h, "and no %s", h->c->input.option_names.device_map));
     }
 }
 
@@ -533,15 +475,15 @@ static void add_time(hinting *h) {
     enum { TIMES = 6 };
     const popliner_plan *own = &h->c->plan;
     const popliner_plan_value *first = own->num_values > 0 ? &own->values[0] : NULL;
-    pl_text words = {0};
     if (h->solver.time_limit_seconds <= 0)
         return;
-    if (first != NULL && first->objective == POPLINER_OBJECTIVE_MEMORY)
-        pl_text_format(&words, "best %s bytes; no split has less than %s", PL_GROUPED(first->value),
-                       PL_GROUPED(first->bound));
-    pl_text option = text_of("%s %gs", h->c->input.option_names.time_limit_seconds,
-                             (double)TIMES * h->solver.time_limit_seconds);
-    add(h, "Try", NULL, option, words);
+    add(h, "Try", NULL,
+        text_of(h, "%s %gs", h->c->input.option_names.time_limit_seconds,
+                (double)TIMES * h->solver.time_limit_seconds),
+        first == NULL || first->objective != POPLINER_OBJECTIVE_MEMORY
+            ? ""
+            : text_of(h, "best %s bytes; no split has less than %s", PL_GROUPED(first->value),
+                      PL_GROUPED(first->bound)));
 }
 
 static void add_all(hinting *h) {
@@ -576,13 +518,13 @@ static void add_all(hinting *h) {
  * that is enough. */
 static void add_for_evaluation(hinting *h) {
     const popliner_plan *plan = &h->c->plan;
-    trial t = begin(h, h->costs);
+    trial t = begin(h);
     const bool is_of_memory =
         plan->num_values == 0 || plan->values[0].objective == POPLINER_OBJECTIVE_MEMORY;
     const bool may_solve = h->solver.num_mapped_stages == 0 && plan->num_stages > 1 &&
                            h->request.num_stage_recomputes == 0;
     if (h->c->info.lacks_schedule)
-        add(h, "Try", NULL, option_of(h, "schedule popart"), text_of("%s", COUNT_KEPT));
+        add(h, "Try", NULL, option_of(h, "schedule popart"), COUNT_KEPT);
     if (h->analysis == NULL) {
         add_limit(h, SIZE_MAX, plan->infeasibility.enough_bytes);
         add_limits(h);
@@ -593,14 +535,11 @@ static void add_for_evaluation(hinting *h) {
     t.solver.cut_rules = NULL;
     if (h->costs != NULL) /* as a search for it has it */
         t.solver.min_units = has_layers(h);
-    if (may_solve && solve(&t) && !(is_of_memory && t.bytes == plan->peak_bytes)) {
-        pl_text option = option_of(h, "solve ");
-        pl_text_format(&option, "%s %zu", h->c->input.option_names.num_ipus, plan->num_stages);
-        pl_text words = text_of("the best split");
-        if (is_of_memory)
-            pl_text_format(&words, ": %s bytes", PL_GROUPED(t.bytes));
-        add(h, "Try", &t, option, words);
-    }
+    if (may_solve && solve(&t) && !(is_of_memory && t.bytes == plan->peak_bytes))
+        add(h, "Try", &t,
+            text_of(h, "%s%s", option_of(h, "solve "), num_ipus_option(h, plan->num_stages)),
+            is_of_memory ? text_of(h, "the best split: %s bytes", PL_GROUPED(t.bytes))
+                         : "the best split");
     if (plan->status == POPLINER_PLAN_INFEASIBLE)
         add_page(h);
 }

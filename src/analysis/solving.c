@@ -180,41 +180,6 @@ popliner_status popliner_analysis_solve(popliner_analysis *analysis,
 
 /* ---- Evaluating ---- */
 
-popliner_status pl_analysis_check_cuts(const pl_chain *chain, const size_t *first_units,
-                                       size_t num_cuts, popliner_error *error) {
-    for (size_t i = 0; i < num_cuts; i++)
-        if (first_units[i] >= chain->num_units ||
-            first_units[i] <= (i == 0 ? 0 : first_units[i - 1]))
-            return pl_fail(
-                error, POPLINER_ERROR_USAGE,
-                "unit %zu cannot begin stage %zu; expected ascending units from 1 to %zu",
-                first_units[i], i + 1, chain->num_units - 1);
-    return POPLINER_OK;
-}
-
-/* Sets the stages of a given split. */
-static popliner_status place_stages(const pl_task *t, const size_t *first_units, size_t num_cuts,
-                                    popliner_plan *plan, popliner_error *error) {
-    const popliner_solver_options *o = &t->solver.options;
-    size_t num_units = pl_chain_num_units(t->chain);
-    PL_TRY(pl_analysis_check_cuts(t->chain, first_units, num_cuts, error));
-    if (o->num_mapped_stages > 0 && o->num_mapped_stages != num_cuts + 1)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "the split has %zu stages, but the device map has %zu", num_cuts + 1,
-                       o->num_mapped_stages);
-    plan->stages = pl_new_array(num_cuts + 1, sizeof *plan->stages);
-    if (plan->stages == NULL)
-        return pl_fail_memory(error, "the stages of the plan");
-    plan->num_stages = num_cuts + 1;
-    for (size_t i = 0; i <= num_cuts; i++)
-        plan->stages[i] = (popliner_plan_stage){
-            .first_unit = i == 0 ? 0 : first_units[i - 1],
-            .last_unit = (i < num_cuts ? first_units[i] : num_units) - 1,
-            .ipu = o->num_mapped_stages > 0 ? o->device_map[i] : i,
-        };
-    return POPLINER_OK;
-}
-
 /* Checks the recomputation that the caller requests for each stage. */
 static popliner_status check_given(const pl_task *t, const popliner_plan *plan,
                                    popliner_error *error) {
@@ -298,7 +263,8 @@ static popliner_status choose_given(pl_task *t, const popliner_plan *plan, popli
 static popliner_status evaluate(pl_task *t, const size_t *first_units, size_t num_cuts,
                                 popliner_plan *plan, popliner_certificate **certificate,
                                 popliner_error *error) {
-    PL_TRY(place_stages(t, first_units, num_cuts, plan, error));
+    PL_TRY(pl_plan_place(plan, &t->solver.options, pl_chain_num_units(t->chain), first_units,
+                         num_cuts, error));
     if (t->pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
         PL_TRY(choose_given(t, plan, error));
     PL_TRY(check_given(t, plan, error));

@@ -5,8 +5,10 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "costs/costs.h"
 #include "solve/choosing.h"
+#include "solve/constraint.h"
 #include "solve/plan.h"
 
 pl_stop pl_stop_of(const popliner_solver_options *options) {
@@ -202,6 +204,39 @@ popliner_status pl_windows_find(const pl_windows_question *question, pl_split *s
     return status;
 }
 
+popliner_status pl_cuts_check(size_t num_units, const size_t *first_units, size_t num_cuts,
+                              popliner_error *error) {
+    for (size_t i = 0; i < num_cuts; ++i)
+        if (first_units[i] >= num_units || first_units[i] <= (i == 0 ? 0 : first_units[i - 1]))
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "unit %zu cannot begin stage %zu; expected ascending units from 1 to "
+                           "%zu",
+                           first_units[i], i + 1, num_units - 1);
+    return POPLINER_OK;
+}
+
+popliner_status pl_plan_place(popliner_plan *plan, const popliner_solver_options *options,
+                              size_t num_units, const size_t *first_units, size_t num_cuts,
+                              popliner_error *error) {
+    const bool is_mapped = options->num_mapped_stages > 0;
+    PL_TRY(pl_cuts_check(num_units, first_units, num_cuts, error));
+    if (is_mapped && options->num_mapped_stages != num_cuts + 1)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "the split has %zu stages, but the device map has %zu", num_cuts + 1,
+                       options->num_mapped_stages);
+    plan->stages = pl_new_array(num_cuts + 1, sizeof *plan->stages);
+    if (plan->stages == NULL)
+        return pl_fail_memory(error, "the stages of the plan");
+    plan->num_stages = num_cuts + 1;
+    for (size_t i = 0; i <= num_cuts; ++i)
+        plan->stages[i] = (popliner_plan_stage){
+            .first_unit = i == 0 ? 0 : first_units[i - 1],
+            .last_unit = (i < num_cuts ? first_units[i] : num_units) - 1,
+            .ipu = is_mapped ? options->device_map[i] : i,
+        };
+    return POPLINER_OK;
+}
+
 /* Sets the cycles and the cut of a stage that has its units. */
 static void fill_work(const pl_problem *problem, size_t place, popliner_plan_stage *stage) {
     const size_t end = stage->last_unit + 1;
@@ -304,44 +339,35 @@ popliner_status pl_plan_complete(const popliner_costs *costs,
     return status;
 }
 
-/* True if two units that must be on one IPU are. */
-static bool keeps_pair(const popliner_plan *plan, popliner_constraint pair) {
-    size_t ipu[2] = {SIZE_MAX, SIZE_MAX};
+bool pl_plan_keeps(const popliner_plan *plan, const uint8_t *counted_units,
+                   const popliner_constraint *c) {
+    const bool counts =
+        c->kind == POPLINER_CONSTRAINT_MIN_UNITS || c->kind == POPLINER_CONSTRAINT_MAX_UNITS;
+    bool is_cut = false;
+    size_t least = SIZE_MAX;
+    size_t most = 0;
+    size_t ipus[2] = {SIZE_MAX, SIZE_MAX};
     for (size_t i = 0; i < plan->num_stages; ++i) {
         const popliner_plan_stage *stage = &plan->stages[i];
-        if (stage->first_unit <= pair.unit && pair.unit <= stage->last_unit)
-            ipu[0] = stage->ipu;
-        if (stage->first_unit <= pair.second_unit && pair.second_unit <= stage->last_unit)
-            ipu[1] = stage->ipu;
+        size_t size = 0;
+        for (size_t unit = stage->first_unit; counts && unit <= stage->last_unit; ++unit)
+            size += counted_units == NULL || counted_units[unit] != 0;
+        if (stage->first_unit <= c->unit && c->unit <= stage->last_unit)
+            ipus[0] = stage->ipu;
+        if (stage->first_unit <= c->second_unit && c->second_unit <= stage->last_unit)
+            ipus[1] = stage->ipu;
+        is_cut = is_cut || stage->first_unit == c->unit + 1;
+        least = pl_fewer(least, size);
+        most = pl_more(most, size);
     }
-    return ipu[0] == ipu[1];
-}
-
-/* True if the options allow a stage; reads them directly, not from the problem. */
-static bool keeps_rules(const popliner_costs *costs, const popliner_solver_options *options,
-                        const popliner_plan_stage *stage, size_t place) {
-    size_t size = 0;
-    const popliner_interval interval = {stage->first_unit, stage->last_unit, 1};
-    if (!pl_options_allow_weight(options, &interval, 1))
-        return false;
-    for (size_t unit = stage->first_unit; unit <= stage->last_unit; ++unit) {
-        size += options->counted_units == NULL || options->counted_units[unit] != 0;
-        if (options->cut_rules == NULL || unit == 0)
-            continue;
-        popliner_cut_rule rule = options->cut_rules[unit];
-        if (rule == (unit == stage->first_unit ? POPLINER_CUT_FORBIDDEN : POPLINER_CUT_REQUIRED))
-            return false;
-    }
-    for (size_t i = 0; i < options->num_placements; ++i) {
-        size_t unit = options->placements[i].unit;
-        if (stage->first_unit <= unit && unit <= stage->last_unit &&
-            options->placements[i].ipu != stage->ipu)
-            return false;
-    }
-    return (costs->choices != NULL ||
-            popliner_costs_peak(costs, stage->first_unit, stage->last_unit, place) !=
-                POPLINER_PEAK_FORBIDDEN) &&
-           size >= options->min_units && (options->max_units == 0 || size <= options->max_units);
+    return c->kind == POPLINER_CONSTRAINT_NUM_IPUS        ? plan->num_stages <= c->number
+           : c->kind == POPLINER_CONSTRAINT_DEVICE_MAP    ? plan->num_stages == c->number
+           : c->kind == POPLINER_CONSTRAINT_MIN_UNITS     ? least >= c->number
+           : c->kind == POPLINER_CONSTRAINT_MAX_UNITS     ? most <= c->number
+           : c->kind == POPLINER_CONSTRAINT_REQUIRED_CUT  ? is_cut
+           : c->kind == POPLINER_CONSTRAINT_FORBIDDEN_CUT ? !is_cut
+           : c->kind == POPLINER_CONSTRAINT_PAIR          ? ipus[0] == ipus[1]
+                                                          : ipus[0] == c->ipu;
 }
 
 /* Checks the stages one by one and appends them to *split. */
@@ -360,11 +386,17 @@ static popliner_status check_stages(const pl_problem *problem, const popliner_pl
                            "stage %zu of the solver is units %zu to %zu, but unit %zu of %zu is "
                            "the next to be placed",
                            i, stage->first_unit, stage->last_unit, next_unit, problem->num_units);
-        if (stage->ipu != pl_problem_ipu(problem, i) ||
-            !keeps_rules(problem->costs, problem->options, stage,
-                         pl_problem_place(problem, plan->num_stages, i)))
+        const popliner_interval interval = {stage->first_unit, stage->last_unit,
+                                            pl_problem_place(problem, plan->num_stages, i)};
+        const bool may_be =
+            stage->ipu == pl_problem_ipu(problem, i) &&
+            pl_options_allow_weight(problem->options, &interval, 1) &&
+            (problem->costs->choices != NULL ||
+             popliner_costs_peak(problem->costs, interval.first_unit, interval.last_unit,
+                                 interval.stages_to_end) != POPLINER_PEAK_FORBIDDEN);
+        if (!may_be)
             return pl_fail(error, POPLINER_ERROR_INTERNAL,
-                           "stage %zu of the solver, units %zu to %zu, breaks a constraint", i,
+                           "stage %zu of the solver, units %zu to %zu, must not be", i,
                            stage->first_unit, stage->last_unit);
         if (!pl_split_append(split, next_unit))
             return pl_fail_memory(error, "the stages of the plan");
@@ -376,16 +408,18 @@ static popliner_status check_stages(const pl_problem *problem, const popliner_pl
     return POPLINER_OK;
 }
 
-static popliner_status check_pairs(const pl_problem *problem, const popliner_plan *plan,
-                                   popliner_error *error) {
-    for (size_t i = 0; i < problem->options->num_pairs; ++i) {
-        popliner_constraint pair = problem->options->pairs[i];
-        if (!keeps_pair(plan, pair))
-            return pl_fail(error, POPLINER_ERROR_INTERNAL,
-                           "the solver put units %zu and %zu on different IPUs", pair.unit,
-                           pair.second_unit);
-    }
-    return POPLINER_OK;
+/* Reads the options directly, not from the problem. */
+static popliner_status check_constraints(const pl_problem *problem, const popliner_plan *plan,
+                                         popliner_error *error) {
+    pl_constraints list = {0};
+    popliner_status status =
+        pl_constraints_list(problem->options, problem->num_units, &list, error);
+    for (size_t i = 0; status == POPLINER_OK && i < list.count; ++i)
+        if (!pl_plan_keeps(plan, problem->options->counted_units, &list.items[i]))
+            status = pl_fail(error, POPLINER_ERROR_INTERNAL,
+                             "the plan of the solver breaks constraint %zu of its options", i);
+    free(list.items);
+    return status;
 }
 
 /* Compares the plan's values: each must be that of the split and not below its bound; equal to it
@@ -444,7 +478,7 @@ popliner_status pl_plan_check(const pl_problem *problem, const pl_filter *filter
     pl_split split = {0};
     popliner_status status = check_stages(problem, plan, &split, error);
     if (status == POPLINER_OK)
-        status = check_pairs(problem, plan, error);
+        status = check_constraints(problem, plan, error);
     if (status == POPLINER_OK)
         status = check_values(problem, filter, plan, &split, error);
     pl_split_clear(&split);

@@ -97,6 +97,22 @@ typedef struct pl_windows_question {
 popliner_status pl_windows_find(const pl_windows_question *question, pl_split *split, bool *is_over,
                                 popliner_error *error);
 
+/* Checks the first units of stages after the first one. Errors: USAGE unless they ascend within the
+ * chain. */
+popliner_status pl_cuts_check(size_t num_units, const size_t *first_units, size_t num_cuts,
+                              popliner_error *error);
+
+/* Sets the units and IPUs of the stages of an empty plan to a given split. Errors: USAGE for such
+ * cuts, and unless the device map of the options has as many stages; MEMORY. */
+popliner_status pl_plan_place(popliner_plan *plan, const popliner_solver_options *options,
+                              size_t num_units, const size_t *first_units, size_t num_cuts,
+                              popliner_error *error);
+
+/* True if the stages of a split, which have their IPUs, keep a constraint. O(stages), and for bounds
+ * of the units of a stage O(units), of which these count (NULL: all). */
+bool pl_plan_keeps(const popliner_plan *plan, const uint8_t *counted_units,
+                   const popliner_constraint *constraint);
+
 /* Fills the stages and totals of an empty plan; not status, values and infeasibility. Errors: those
  * of pl_split_evaluate. */
 popliner_status pl_plan_fill(const pl_problem *problem, const pl_split *split,

@@ -703,40 +703,21 @@ static popliner_status answer_plan(popliner_module *m) {
 
 /* ---- a split that is given ---- */
 
-static popliner_status check_cuts(popliner_module *m) {
-    for (size_t i = 0; i < m->num_cuts; i++)
-        if (m->cuts[i] >= m->num_units || m->cuts[i] <= (i == 0 ? 0 : m->cuts[i - 1]))
-            return pl_fail(&m->error, POPLINER_ERROR_USAGE,
-                           "cuts: %zu; expected ascending units from 1 to %zu", m->cuts[i],
-                           m->num_units - 1);
-    return m->cuts == NULL ? pl_fail(&m->error, POPLINER_ERROR_USAGE, "there are no cuts")
-                           : POPLINER_OK;
+/* Makes the plan of the cuts, with the places of its stages alone. */
+static popliner_status place_stages(popliner_module *m, const popliner_solver_options *options,
+                                    popliner_plan **plan) {
+    if (m->cuts == NULL)
+        return pl_fail(&m->error, POPLINER_ERROR_USAGE, "there are no cuts");
+    *plan = calloc(1, sizeof **plan);
+    return *plan == NULL
+               ? pl_fail_memory(&m->error, "the stages of the plan")
+               : pl_plan_place(*plan, options, m->num_units, m->cuts, m->num_cuts, &m->error);
 }
 
-/* Makes the plan of the cuts, with the places of its stages alone: those of a map that fits. */
-static popliner_status place_stages(popliner_module *m, popliner_plan **result) {
-    popliner_plan *plan = calloc(1, sizeof *plan);
-    popliner_plan_stage *stages = calloc(m->num_cuts + 1, sizeof *stages);
-    if (plan == NULL || stages == NULL) {
-        free(plan);
-        free(stages);
-        return pl_fail_memory(&m->error, "the stages of the plan");
-    }
-    plan->stages = stages;
-    plan->num_stages = plan->num_ipus = m->num_cuts + 1;
-    for (size_t i = 0; i <= m->num_cuts; i++)
-        stages[i] = (popliner_plan_stage){
-            .first_unit = i == 0 ? 0 : m->cuts[i - 1],
-            .last_unit = (i < m->num_cuts ? m->cuts[i] : m->num_units) - 1,
-            .ipu = m->options.num_mapped_stages == plan->num_stages ? m->options.device_map[i] : i,
-        };
-    *result = plan;
-    return POPLINER_OK;
-}
-
-/* Finds the one split that the cuts leave, by costs. */
+/* Finds the one split that the placed stages leave, by costs. */
 static popliner_status solve_split(popliner_module *m, popliner_plan **plan) {
     popliner_cut_rule *rules = pl_arrays_new(&m->lists, m->num_units, sizeof *rules);
+    popliner_plan_free(*plan);
     if (rules == NULL)
         return pl_fail_memory(&m->error, "the request");
     for (size_t unit = 1; unit < m->num_units; unit++)
@@ -750,45 +731,14 @@ static popliner_status solve_split(popliner_module *m, popliner_plan **plan) {
 
 static popliner_status answer_evaluation(popliner_module *m) {
     popliner_plan *plan = NULL;
-    PL_TRY(check_cuts(m));
     m->options.min_units = m->options.max_units = 0;
-    if (m->options.num_mapped_stages > 0 && m->options.num_mapped_stages != m->num_cuts + 1)
-        return pl_fail(&m->error, POPLINER_ERROR_USAGE,
-                       "the split has %zu stages, but the device map has %zu", m->num_cuts + 1,
-                       m->options.num_mapped_stages);
-    PL_TRY(m->told != NULL ? place_stages(m, &plan) : solve_split(m, &plan));
-    return certify(m, true, plan);
-}
-
-/* Whether the stages of a split keep a constraint. */
-static bool keeps(const popliner_plan *plan, const popliner_solver_options *o,
-                  const popliner_constraint *c) {
-    bool is_cut = false;
-    size_t least = SIZE_MAX;
-    size_t most = 0;
-    size_t ipus[2] = {SIZE_MAX, SIZE_MAX};
-    for (size_t i = 0; i < plan->num_stages; i++) {
-        const popliner_plan_stage *stage = &plan->stages[i];
-        size_t size = 0;
-        for (size_t unit = stage->first_unit; unit <= stage->last_unit; unit++) {
-            size += o->counted_units == NULL || o->counted_units[unit] != 0;
-            if (unit == c->unit)
-                ipus[0] = stage->ipu;
-            if (unit == c->second_unit)
-                ipus[1] = stage->ipu;
-        }
-        is_cut = is_cut || stage->first_unit == c->unit + 1;
-        least = pl_fewer(least, size);
-        most = pl_more(most, size);
-    }
-    return c->kind == POPLINER_CONSTRAINT_NUM_IPUS        ? plan->num_stages <= c->number
-           : c->kind == POPLINER_CONSTRAINT_DEVICE_MAP    ? plan->num_stages == c->number
-           : c->kind == POPLINER_CONSTRAINT_MIN_UNITS     ? least >= c->number
-           : c->kind == POPLINER_CONSTRAINT_MAX_UNITS     ? most <= c->number
-           : c->kind == POPLINER_CONSTRAINT_REQUIRED_CUT  ? is_cut
-           : c->kind == POPLINER_CONSTRAINT_FORBIDDEN_CUT ? !is_cut
-           : c->kind == POPLINER_CONSTRAINT_PAIR          ? ipus[0] == ipus[1]
-                                                          : ipus[0] == c->ipu;
+    popliner_status status = place_stages(m, &m->options, &plan);
+    if (status == POPLINER_OK && m->told == NULL)
+        status = solve_split(m, &plan);
+    if (status == POPLINER_OK)
+        return certify(m, true, plan);
+    popliner_plan_free(plan);
+    return status;
 }
 
 /* Writes the constraints of the request that the split breaks. */
@@ -798,17 +748,18 @@ static popliner_status answer_broken(popliner_module *m) {
     pl_text text = {0};
     pl_json json = {.text = &text, .style = PL_JSON_COMPACT};
     pl_certificate named = {.input.unit_names = (const char *const *)m->unit_names};
-    popliner_status status = check_cuts(m);
+    popliner_solver_options options = m->options;
+    if (options.num_mapped_stages != m->num_cuts + 1)
+        options.num_mapped_stages = 0;
+    popliner_status status = pl_option_names_take(&m->names, &named.input.option_names, &m->error);
     if (status == POPLINER_OK)
-        status = pl_option_names_take(&m->names, &named.input.option_names, &m->error);
-    if (status == POPLINER_OK)
-        status = place_stages(m, &plan);
+        status = place_stages(m, &options, &plan);
     if (status == POPLINER_OK)
         status = pl_constraints_list(&m->options, m->num_units, &list, &m->error);
     pl_put_open(&json, NULL, '[');
     for (size_t i = 0; status == POPLINER_OK && i < list.count; i++) {
         pl_text words = {0};
-        if (keeps(plan, &m->options, &list.items[i]))
+        if (pl_plan_keeps(plan, m->counted, &list.items[i]))
             continue;
         pl_certificate_word_constraint(&named, &list.items[i], &words);
         pl_put_text(&json, NULL, words.data);
@@ -823,26 +774,6 @@ static popliner_status answer_broken(popliner_module *m) {
 /* ---- what would help ---- */
 
 /* The module stands for the analysis, of the stages of the request's pipeline. */
-
-popliner_status popliner_analysis_evaluate_plan(popliner_analysis *analysis,
-                                                const popliner_request *request,
-                                                const popliner_plan *plan,
-                                                popliner_certificate **certificate,
-                                                popliner_error *error) {
-    popliner_module *m = (popliner_module *)(void *)analysis;
-    popliner_plan own = {.num_stages = plan->num_stages, .num_ipus = plan->num_ipus};
-    own.stages = calloc(plan->num_stages, sizeof *own.stages);
-    if (own.stages == NULL)
-        return pl_fail_memory(error, "the stages of the plan");
-    for (size_t i = 0; i < plan->num_stages; i++)
-        own.stages[i] = (popliner_plan_stage){.first_unit = plan->stages[i].first_unit,
-                                              .last_unit = plan->stages[i].last_unit,
-                                              .ipu = plan->stages[i].ipu};
-    popliner_status status = certify_told(m, request, m->costs, true, &own, certificate, error);
-    pl_plan_clear(&own);
-    return status;
-}
-
 popliner_status popliner_analysis_solve(popliner_analysis *analysis,
                                         const popliner_request *request,
                                         popliner_certificate **certificate, popliner_error *error) {
@@ -852,11 +783,15 @@ popliner_status popliner_analysis_solve(popliner_analysis *analysis,
     *certificate = NULL;
     if (request->schedule != m->pipeline.schedule || request->recompute != m->pipeline.recompute)
         return pl_fail(error, POPLINER_ERROR_USAGE, "these stages are of another pipeline");
-    popliner_status status = price(m, request->need, request->solver->num_ipus, &costs, error);
+    const bool is_priced =
+        request->need == m->asked.need && request->solver->num_ipus <= m->num_places;
+    popliner_status status =
+        is_priced ? POPLINER_OK : price(m, request->need, request->solver->num_ipus, &costs, error);
+    const popliner_costs *own = is_priced ? m->costs : costs;
     if (status == POPLINER_OK)
-        status = popliner_solve(costs, request->solver, &plan, error);
+        status = popliner_solve(own, request->solver, &plan, error);
     if (status == POPLINER_OK)
-        status = certify_told(m, request, costs, false, plan, certificate, error);
+        status = certify_told(m, request, own, false, plan, certificate, error);
     popliner_plan_free(plan);
     popliner_costs_free(costs);
     return status;
