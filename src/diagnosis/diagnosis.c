@@ -148,7 +148,7 @@ static void sum_categories(const pl_explained *explained, uint64_t *explained_by
             size_t item = p->variable_category[i] * num_tiles + tile;
             if (p->num_category_parts == 0) /* the compiler gives no other sum */
                 truth_bytes[item] += p->variable_size_bytes[i];
-            if (explained->variable_seen[i] && !pl_explained_is_code(explained, i))
+            if (explained->variable_marks[i] == PL_MARK_TOUCHED)
                 explained_bytes[item] += p->variable_size_bytes[i];
         }
     for (size_t part = 0; part < p->num_category_parts; part++)
@@ -195,13 +195,14 @@ static uint64_t add_up(const pl_explained *explained, size_t tile, size_t step,
     uint64_t bytes = 0;
     *missing_bytes = 0;
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++)
-        if (!pl_explained_is_code(explained, i) && popliner_liveness_is_live(p, i, step))
-            *(explained->variable_seen[i] ? &bytes : missing_bytes) += p->variable_size_bytes[i];
+        if ((explained->variable_marks[i] & PL_MARK_CODE) == 0 &&
+            popliner_liveness_is_live(p, i, step))
+            *(explained->variable_marks[i] != 0 ? &bytes : missing_bytes) +=
+                p->variable_size_bytes[i];
     for (int code = 0; code < PL_NUM_DIAGNOSED_CODE; code++) {
-        const uint64_t truth_bytes = explained->truth_bytes[code][tile];
-        const uint64_t own_bytes = pl_smaller(explained->code_bytes[code][tile], truth_bytes);
-        bytes += own_bytes;
-        *missing_bytes += truth_bytes - own_bytes;
+        const uint64_t missing = pl_explained_missing_code(explained, code, tile);
+        bytes += explained->truth_bytes[code][tile] - missing;
+        *missing_bytes += missing;
     }
     return bytes;
 }

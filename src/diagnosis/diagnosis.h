@@ -5,6 +5,7 @@
 #ifndef PL_DIAGNOSIS_DIAGNOSIS_H
 #define PL_DIAGNOSIS_DIAGNOSIS_H
 
+#include "base/numbers.h"
 #include "memory/chain_data.h"
 #include "memory/stage.h"
 #include "popliner/diagnosis.h"
@@ -33,13 +34,17 @@ extern const pl_category pl_diagnosed_code[PL_NUM_DIAGNOSED_CODE];
 /* The part of a program that counts: its code, or also the variables that it touches. */
 enum { PL_SEEN_CODE = 1, PL_SEEN_DATA = 2 };
 
+/* Marks of a variable: a program touches it whose data counts; it is always live and of a category of
+ * code, which programs explain, not its being touched. */
+enum { PL_MARK_TOUCHED = 1, PL_MARK_CODE = 2 };
+
 /* The bytes that the counted operations explain. */
 typedef struct pl_explained {
     const pl_chain *chain;
     size_t *counted; /* [num_counted]: the operations that count, ascending */
     size_t num_counted;
-    uint8_t *program_seen;  /* [num_programs]: 0, PL_SEEN_CODE or PL_SEEN_DATA */
-    uint8_t *variable_seen; /* [num_variables]: touched by a program whose data counts */
+    uint8_t *program_seen;   /* [num_programs]: 0, PL_SEEN_CODE or PL_SEEN_DATA */
+    uint8_t *variable_marks; /* [num_variables]: PL_MARK_TOUCHED, PL_MARK_CODE, both or 0 */
     /* [num_categories]: index of the code; PL_NUM_DIAGNOSED_CODE for data */
     int *code_of_category;
     uint64_t *code_bytes[PL_NUM_DIAGNOSED_CODE];     /* [num_tiles]: explained */
@@ -58,12 +63,11 @@ popliner_status pl_explained_find(pl_explained *explained, pl_stage_meter *meter
                                   bool layer_operations_only, popliner_error *error);
 void pl_explained_free(pl_explained *explained);
 
-/* True if the variable is always live and of a category of code: then programs explain it, not its
- * being touched. */
-static inline bool pl_explained_is_code(const pl_explained *explained, size_t variable) {
-    const popliner_profile *p = explained->chain->profile;
-    return explained->code_of_category[p->variable_category[variable]] < PL_NUM_DIAGNOSED_CODE &&
-           p->class_always_live[p->variable_class[variable]];
+/* Returns the bytes of a code on a tile that nothing explains. */
+static inline uint64_t pl_explained_missing_code(const pl_explained *explained, int code,
+                                                 size_t tile) {
+    const uint64_t truth_bytes = explained->truth_bytes[code][tile];
+    return truth_bytes - pl_smaller(truth_bytes, explained->code_bytes[code][tile]);
 }
 
 /* ---- Missing memory -------------------------------------------------------------------------- */

@@ -34,7 +34,7 @@ static void allocate(pl_explained *e) {
     e->counted =
         pl_arrays_new(&e->arrays, pl_operations_count(e->chain->operations), sizeof *e->counted);
     e->program_seen = pl_arrays_new(&e->arrays, p->num_programs, 1);
-    e->variable_seen = pl_arrays_new(&e->arrays, p->num_variables, 1);
+    e->variable_marks = pl_arrays_new(&e->arrays, p->num_variables, 1);
     e->code_of_category = pl_arrays_new(&e->arrays, p->num_categories, sizeof *e->code_of_category);
     for (int code = 0; code < PL_NUM_DIAGNOSED_CODE; code++) {
         e->code_bytes[code] = pl_arrays_new(&e->arrays, num_tiles, sizeof(uint64_t));
@@ -43,11 +43,12 @@ static void allocate(pl_explained *e) {
     }
 }
 
-/* Marks the variables that operations touch whose data counts: that of operation i if
+/* Marks the variables, and sums the compiler's bytes of code. The data of operation i counts if
  * data_counts[i]. */
 static void mark_variables(const pl_explained *explained, pl_arrays *own,
                            const uint8_t *data_counts) {
     const pl_operation_usage *usage = explained->chain->usage;
+    const popliner_profile *p = explained->chain->profile;
     const size_t num_operations = usage->num_operations;
     /* a member of the set counts */
     uint8_t *counts = pl_arrays_new(own, usage->sets.count, sizeof *counts);
@@ -58,8 +59,17 @@ static void mark_variables(const pl_explained *explained, pl_arrays *own,
         counts[set] = counts[usage->sets.rest[set]] |
                       data_counts[member < num_operations ? member : member - num_operations];
     }
-    for (size_t i = 0; i < explained->chain->profile->num_variables; i++)
-        explained->variable_seen[i] = counts[usage->variable_set[i]];
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++)
+        for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1];
+             i++) {
+            const int code = explained->code_of_category[p->variable_category[i]];
+            const bool is_code =
+                code < PL_NUM_DIAGNOSED_CODE && p->class_always_live[p->variable_class[i]] != 0;
+            explained->variable_marks[i] =
+                (uint8_t)(counts[usage->variable_set[i]] | (is_code ? PL_MARK_CODE : 0));
+            if (is_code)
+                explained->truth_bytes[code][tile] += p->variable_size_bytes[i];
+        }
 }
 
 /* Assigns the categories to the codes. */
@@ -138,20 +148,6 @@ static void count_code(const pl_explained *explained, pl_code_counter *counter, 
         part_state(p, state, bytes);
 }
 
-/* Sums the compiler's bytes of code. */
-static void sum_truth(pl_explained *explained) {
-    const popliner_profile *p = explained->chain->profile;
-    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
-        uint64_t bytes[PL_NUM_DIAGNOSED_CODE + 1] = {0}; /* the last: data */
-        for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++)
-            if (p->class_always_live[p->variable_class[i]] != 0)
-                bytes[explained->code_of_category[p->variable_category[i]]] +=
-                    p->variable_size_bytes[i];
-        for (int code = 0; code < PL_NUM_DIAGNOSED_CODE; code++)
-            explained->truth_bytes[code][tile] = bytes[code];
-    }
-}
-
 popliner_status pl_explained_find(pl_explained *explained, pl_stage_meter *meter,
                                   bool layer_operations_only, popliner_error *error) {
     const popliner_profile *p = meter->chain->profile;
@@ -171,7 +167,6 @@ popliner_status pl_explained_find(pl_explained *explained, pl_stage_meter *meter
         count_code(explained, &counter, false, state, explained->code_bytes);
         memset(state, 0, p->target.num_tiles * sizeof *state);
         count_code(explained, &counter, true, state, explained->all_code_bytes);
-        sum_truth(explained);
     }
     const bool has_failed = own.failed;
     pl_arrays_free(&own);

@@ -41,12 +41,6 @@ static void add_program(const pl_explained *explained, uint32_t program, pl_miss
                        : (pl_missing_reason)explained->chain->operations->program_reason[program]);
 }
 
-/* The bytes of a code on a tile that nothing explains. */
-static uint64_t missing_code(const pl_explained *explained, int code, size_t tile) {
-    const uint64_t truth_bytes = explained->truth_bytes[code][tile];
-    return truth_bytes - pl_smaller(truth_bytes, explained->code_bytes[code][tile]);
-}
-
 /* ---- Code and vertex state ------------------------------------------------------------------- */
 
 /* Adds what a program has of a code, in bytes or vertices, to by_tile. */
@@ -90,7 +84,7 @@ static void name_code(const pl_explained *explained, int code, size_t tile, uint
     uint64_t left_bytes = 0;
     uint64_t owned_bytes = 0;
     for (size_t t = 0; t < explained->chain->profile->target.num_tiles; t++) {
-        const uint64_t missing = missing_code(explained, code, t);
+        const uint64_t missing = pl_explained_missing_code(explained, code, t);
         const uint64_t truth_bytes = explained->truth_bytes[code][t];
         const uint64_t left =
             truth_bytes - pl_smaller(truth_bytes, explained->all_code_bytes[code][t]);
@@ -119,13 +113,13 @@ static size_t key_of(const popliner_profile *p, size_t variable) {
 static void add_missing(const pl_explained *explained, size_t tile, size_t step, uint64_t *bytes) {
     const popliner_profile *p = explained->chain->profile;
     for (uint64_t v = p->tile_variables_start[tile]; v < p->tile_variables_start[tile + 1]; v++)
-        if (!explained->variable_seen[v] && !pl_explained_is_code(explained, v) &&
+        if (explained->variable_marks[v] == 0 &&
             (step == SIZE_MAX || popliner_liveness_is_live(p, v, step)))
             bytes[key_of(p, v)] += p->variable_size_bytes[v];
     for (size_t category = 0; category < p->num_categories; category++)
         if (explained->code_of_category[category] < PL_NUM_DIAGNOSED_CODE)
             bytes[p->num_unlowered * p->num_categories + category] +=
-                missing_code(explained, explained->code_of_category[category], tile);
+                pl_explained_missing_code(explained, explained->code_of_category[category], tile);
 }
 
 static int compare_missing(const void *left, const void *right) {
@@ -148,8 +142,8 @@ static void find_touching_programs(const pl_explained *explained, const uint32_t
         if (explained->program_seen[program] == PL_SEEN_DATA)
             continue; /* none of its variables is missing */
         while (pl_touches_next(&touches, &variable)) {
-            uint32_t place =
-                explained->variable_seen[variable] ? 0 : place_of_key[key_of(p, variable)];
+            const bool is_touched = (explained->variable_marks[variable] & PL_MARK_TOUCHED) != 0;
+            const uint32_t place = is_touched ? 0 : place_of_key[key_of(p, variable)];
             if (place == 0 || last_program[place - 1] == program + 1)
                 continue; /* not missing, or already counted for another variable */
             last_program[place - 1] = program + 1;
