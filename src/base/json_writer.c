@@ -10,8 +10,6 @@
 
 #include "base/text.h"
 
-enum { MAX_DIGITS = 32 };
-
 void pl_put_line(pl_json *json) {
     json->is_on_line = true;
 }
@@ -77,26 +75,22 @@ void pl_put_signed(pl_json *json, const char *key, int64_t value) {
     pl_text_format(json->text, "%" PRId64, value);
 }
 
-/* Writes the shortest decimal that reads back as this number, like Python: 16.458, where 17 digits
- * would give 16.457999999999998. */
-static void write_digits(double value, char digits[MAX_DIGITS]) {
-    enum { NEVER_TOO_MANY = 15, ALWAYS_ENOUGH = 17 };
-    pl_plain_locale locale = pl_plain_locale_enter();
-    for (int precision = NEVER_TOO_MANY; precision <= ALWAYS_ENOUGH; precision++) {
-        snprintf(digits, MAX_DIGITS, "%.*g", precision, value);
-        if (strtod(digits, NULL) == value)
-            break;
-    }
-    pl_plain_locale_leave(&locale);
-}
-
+/* The shortest decimal that reads back as this number, like Python: 16.458, where 17 digits would
+ * give 16.457999999999998. */
 void pl_put_real(pl_json *json, const char *key, double value) {
-    char digits[MAX_DIGITS];
+    enum { NEVER_TOO_MANY = 15, ALWAYS_ENOUGH = 17, MAX_DIGITS = 32 };
+    char digits[MAX_DIGITS] = "";
     if (!isfinite(value)) {
         pl_put_null(json, key);
         return;
     }
-    write_digits(value, digits);
+    pl_plain_locale locale = pl_plain_locale_enter();
+    for (int precision = NEVER_TOO_MANY; precision <= ALWAYS_ENOUGH; precision++) {
+        snprintf(digits, sizeof digits, "%.*g", precision, value);
+        if (strtod(digits, NULL) == value)
+            break;
+    }
+    pl_plain_locale_leave(&locale);
     pl_put_value(json, key);
     pl_text_add(json->text, digits);
     if (strpbrk(digits, ".e") == NULL) /* else it would be a whole number */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "base/text.h"
 
 enum { LEAST_BAR = 5, MOST_BAR = 25, LEAST_NAME = 8, LEAST_NAMES = 14, LEAST_WORDS = 24 };
@@ -324,6 +325,9 @@ void pl_grid_percent(pl_grid *grid, uint64_t bytes, uint64_t limit) {
 }
 
 void pl_grid_bars(pl_grid *grid, pl_grid_bar bar) {
+    const uint64_t limit_bytes = bar.limit_bytes < PL_NO_LIMIT ? bar.limit_bytes : 0;
+    grid->top_bytes =
+        pl_larger(pl_larger(grid->top_bytes, limit_bytes), pl_larger(bar.bytes, bar.most_bytes));
     add_cell(grid, (pl_grid_cell){.bar = bar});
 }
 
@@ -340,7 +344,6 @@ typedef struct writing {
     pl_layout *layout;
     size_t num_rows;
     size_t *widths; /* [columns]: 0 for those that are left out */
-    uint64_t top_bytes;
 } writing;
 
 static const pl_grid_cell *cell_at(const writing *w, size_t row, size_t column) {
@@ -352,6 +355,11 @@ static const char *name_of(const writing *w, size_t column) {
     return name == NULL ? "" : name;
 }
 
+/* How much a column takes, with the blanks before it. */
+static size_t taken_by(const writing *w, size_t column) {
+    return w->widths[column] > 0 ? w->grid->columns[column].gap + w->widths[column] : 0;
+}
+
 /* How much room the name of a column has: also that of the columns to its right without names.
  * *last is the last one of them. */
 static size_t room_of(const writing *w, size_t column, size_t *last) {
@@ -360,7 +368,7 @@ static size_t room_of(const writing *w, size_t column, size_t *last) {
     for (size_t i = column + 1; i < w->grid->num_columns && *name_of(w, i) == '\0'; i++)
         if (w->widths[i] > 0) {
             *last = i;
-            room += w->grid->columns[i].gap + w->widths[i];
+            room += taken_by(w, i);
         }
     return room;
 }
@@ -386,7 +394,7 @@ static size_t width_of_cells(const writing *w, size_t column) {
 static size_t width_of_all(const writing *w) {
     size_t width = 0;
     for (size_t i = 0; i < w->grid->num_columns; i++)
-        width += w->widths[i] > 0 ? w->grid->columns[i].gap + w->widths[i] : 0;
+        width += taken_by(w, i);
     return width;
 }
 
@@ -430,21 +438,6 @@ static void find_widths(const writing *w) {
     }
 }
 
-static uint64_t find_top(const writing *w) {
-    uint64_t top = 0;
-    for (size_t i = 0; i < w->num_rows * w->grid->num_columns; i++) {
-        const pl_grid_cell *cell = &w->grid->cells[i];
-        const uint64_t own =
-            cell->bar.most_bytes > cell->bar.bytes ? cell->bar.most_bytes : cell->bar.bytes;
-        if (cell->text != NULL)
-            continue;
-        top = own > top ? own : top;
-        if (cell->bar.limit_bytes < PL_NO_LIMIT && cell->bar.limit_bytes > top)
-            top = cell->bar.limit_bytes;
-    }
-    return top;
-}
-
 /* How many columns lines begin with that go on with `first`: what names a row, and its mark. */
 static size_t keys_before(const writing *w, size_t first) {
     const size_t keys = *name_of(w, 0) == '\0' ? 2 : 1;
@@ -461,9 +454,9 @@ static size_t end_of_block(const writing *w, size_t first) {
     size_t width = 0;
     size_t end = first;
     for (size_t i = 0; i < keys_before(w, first); i++)
-        width += w->widths[i] > 0 ? w->grid->columns[i].gap + w->widths[i] : 0;
+        width += taken_by(w, i);
     for (; end < w->grid->num_columns; end++) {
-        width += w->widths[end] > 0 ? w->grid->columns[end].gap + w->widths[end] : 0;
+        width += taken_by(w, end);
         if (width > w->layout->screen.width && end > first)
             break;
     }
@@ -499,7 +492,7 @@ static void write_cell(const writing *w, const pl_grid_cell *cell, size_t column
     const size_t width = w->widths[column];
     if (w->grid->columns[column].kind == PL_GRID_BAR) {
         if (cell->text == NULL)
-            add_bar(w->layout, &cell->bar, width, w->top_bytes, text);
+            add_bar(w->layout, &cell->bar, width, w->grid->top_bytes, text);
         else
             add_blanks(text, width);
         return;
@@ -556,7 +549,6 @@ void pl_grid_write(pl_grid *grid, size_t max_rows, const char *more, pl_layout *
     };
     layout->text.failed = layout->text.failed || grid->arrays.failed;
     if (!layout->text.failed) {
-        w.top_bytes = find_top(&w);
         find_widths(&w);
         write_blocks(&w, max_rows, more);
     }

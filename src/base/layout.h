@@ -99,7 +99,8 @@ typedef struct pl_grid {
     size_t num_columns;
     pl_grid_cell *cells;
     size_t num_cells;
-    pl_arrays arrays; /* own the cells and their texts */
+    uint64_t top_bytes; /* the most that a bar or its limit has */
+    pl_arrays arrays;   /* own the cells and their texts */
 } pl_grid;
 
 void pl_grid_text(pl_grid *grid, const char *text); /* NULL: nothing */

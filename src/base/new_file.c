@@ -135,21 +135,16 @@ static int write_apart(char *path, const struct stat *old, bool is_made, const v
     return fault != 0 ? fault : sync_folder_of(path);
 }
 
-/* Like write_apart, while this thread blocks the signals that ask the process to end, which would
- * leave an incomplete file. */
+/* Like write_apart, while this thread blocks signals: one that ends the process would leave an
+ * incomplete file. */
 static int write_unharmed(const char *path, const struct stat *old, bool is_made, const void *bytes,
                           size_t length) {
-    /* batch systems send those of users before they end a job */
-    static const int ending[] = {SIGINT,  SIGTERM, SIGHUP,  SIGALRM,
-                                 SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU};
     char *target = old != NULL ? realpath(path, NULL) : pl_copy_string(path, strlen(path));
     sigset_t blocked;
     sigset_t before;
     if (target == NULL)
         return old != NULL ? errno : ENOMEM;
-    sigemptyset(&blocked);
-    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
-        sigaddset(&blocked, ending[i]);
+    sigfillset(&blocked);
     pthread_sigmask(SIG_BLOCK, &blocked, &before);
     const int fault = write_apart(target, old, is_made, bytes, length);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -128,8 +128,8 @@ void pl_sheet_end_names(pl_sheet *sheet) {
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
 static void keep(pl_sheet *sheet, pl_cell cell) {
-    if (cell.kind == PL_CELL_TEXT)
-        cell.value.number = pl_names_number(&sheet->names, cell.value.text);
+    if (cell.kind == PL_CELL_TEXT || cell.kind == PL_CELL_DIGITS)
+        cell = (pl_cell){PL_CELL_TEXT, {pl_names_number(&sheet->names, cell.value.text)}};
     if (pl_arrays_grow(&sheet->arrays, &sheet->cells, sheet->num_cells + 1, sizeof cell))
         sheet->cells[sheet->num_cells++] = cell;
     sheet->text.failed = sheet->arrays.failed || sheet->names.arrays.failed;
@@ -210,12 +210,9 @@ void pl_sheet_known_ratio(pl_sheet *sheet, bool is_known, uint64_t value, uint64
         return;
     }
     pl_text_format(&text, "%.6f", (double)value / (double)divisor);
-    if (sheet->format == POPLINER_FORMAT_JSON && !text.failed) {
-        write_cell(sheet, (pl_cell){PL_CELL_DIGITS, {.text = text.data}});
-        free(text.data);
-        return;
-    }
-    pl_sheet_made(sheet, text);
+    sheet->text.failed = sheet->text.failed || text.failed;
+    write_cell(sheet, (pl_cell){PL_CELL_DIGITS, {.text = text.data}});
+    free(text.data);
 }
 
 void pl_sheet_words(pl_sheet *sheet, const char *value) {

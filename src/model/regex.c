@@ -26,34 +26,32 @@ popliner_status pl_regex_compile(const char *pattern, const char *option, pl_reg
                                  popliner_error *error) {
     int code = 0;
     PCRE2_SIZE offset = 0;
+    popliner_status status = POPLINER_OK;
     *result = NULL;
     pl_regex *regex = calloc(1, sizeof *regex);
-    if (regex == NULL || (regex->option = pl_copy_string(option, strlen(option))) == NULL) {
-        pl_regex_free(regex);
+    if (regex == NULL)
         return pl_fail_memory(error, "a regular expression");
-    }
+    regex->option = pl_copy_string(option, strlen(option));
+    regex->context = pcre2_match_context_create(NULL);
     regex->code =
         pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
                       PCRE2_UTF | PCRE2_UCP | PCRE2_MATCH_INVALID_UTF, &code, &offset, NULL);
-    if (regex->code == NULL && code == PCRE2_ERROR_HEAP_FAILED) {
-        pl_regex_free(regex);
-        return pl_fail_memory(error, "a regular expression");
-    }
-    if (regex->code == NULL) {
+    if (regex->code != NULL)
+        regex->data = pcre2_match_data_create_from_pattern(regex->code, NULL);
+    if (regex->code == NULL && code != PCRE2_ERROR_HEAP_FAILED) {
         PCRE2_UCHAR8 reason[200] = "unknown error";
         pcre2_get_error_message(code, reason, sizeof reason);
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "%s: invalid pattern '%s': %s at offset %zu",
+                         option, pattern, (const char *)reason, (size_t)offset);
+    } else if (regex->option == NULL || regex->context == NULL || regex->data == NULL) {
+        status = pl_fail_memory(error, "a regular expression");
+    }
+    if (status != POPLINER_OK) {
         pl_regex_free(regex);
-        return pl_fail(error, POPLINER_ERROR_USAGE, "%s: invalid pattern '%s': %s at offset %zu",
-                       option, pattern, (const char *)reason, (size_t)offset);
+        return status;
     }
     /* without a JIT for the machine the interpreter gives equal results, more slowly */
     pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE);
-    regex->context = pcre2_match_context_create(NULL);
-    regex->data = pcre2_match_data_create_from_pattern(regex->code, NULL);
-    if (regex->context == NULL || regex->data == NULL) {
-        pl_regex_free(regex);
-        return pl_fail_memory(error, "a regular expression");
-    }
     pcre2_set_match_limit(regex->context, MAX_STEPS);
     *result = regex;
     return POPLINER_OK;
@@ -114,27 +112,24 @@ popliner_status pl_regex_find_all(pl_regex *regex, const char *text, size_t leng
     while (start <= length) {
         bool matches = false;
         uint32_t flags = after_empty ? PCRE2_NOTEMPTY_ATSTART | PCRE2_ANCHORED : 0;
-        popliner_status status = match(regex, text, length, start, flags, &matches, error);
-        if (status != POPLINER_OK)
-            return status;
+        PL_TRY(match(regex, text, length, start, flags, &matches, error));
         const PCRE2_SIZE *bounds = pcre2_get_ovector_pointer(regex->data);
         /* a \K in a look-around can let a match end before its start, which makes no progress */
-        bool no_further = matches && bounds[1] <= start;
-        if (!matches || (after_empty && no_further)) {
-            if (!after_empty)
-                return POPLINER_OK;
-            /* skips one character */
+        const bool no_further = matches && bounds[1] <= start;
+        if (matches && !(after_empty && no_further)) {
+            const char *found = read_result(regex, text);
+            if (found == NULL || !result(user, found))
+                return pl_fail_memory(error, "a regular expression");
+            after_empty = no_further || bounds[0] >= bounds[1];
+            start = no_further ? start : bounds[1];
+        } else if (after_empty) { /* skips one character */
             start++;
             while (start < length && pl_is_within_character(text[start]))
                 start++;
             after_empty = false;
-            continue;
+        } else {
+            return POPLINER_OK;
         }
-        const char *found = read_result(regex, text);
-        if (found == NULL || !result(user, found))
-            return pl_fail_memory(error, "a regular expression");
-        after_empty = no_further || bounds[0] >= bounds[1];
-        start = no_further ? start : bounds[1];
     }
     return POPLINER_OK;
 }
