@@ -14,9 +14,7 @@
 #include "popliner/screen.h"
 #include "solve/constraint.h"
 
-enum { MOST_ROWS = 40, MOST_LAYERS = PL_MOST_STAGE_LAYERS };
-
-enum { VARIABLES_IF_TOO_LARGE = 3 };
+enum { MOST_ROWS = 40, VARIABLES_IF_TOO_LARGE = 3 };
 
 /* ---- what is said of all stages ---- */
 
@@ -112,71 +110,74 @@ static void add_bytes(bool is_first, uint64_t bytes, pl_grid *grid) {
 }
 
 /* Adds a need with the share of the limit, or all three. */
-static void add_needs(const pl_certificate *c, stage_table table, size_t i, pl_grid *grid) {
-    static const popliner_need order[] = {POPLINER_NEED_LEAST, POPLINER_NEED_EXPECTED,
-                                          POPLINER_NEED_MOST};
+static void add_needs(const pl_certificate *c, stage_table table, const char *head, size_t i,
+                      pl_grid *grid) {
+    static const struct {
+        popliner_need need;
+        const char *name;
+        size_t least_screen;
+    } needs[] = {{POPLINER_NEED_LEAST, "at least", 80},
+                 {POPLINER_NEED_EXPECTED, "expected", 0},
+                 {POPLINER_NEED_MOST, "at most", 80}};
     const bool is_first = is_first_of_ipu(c, i);
+    const bool is_plot = table == OF_PLOT;
     pl_grid_bar bar = {need_of(c, i), 0, limit_of(c, i)};
-    pl_grid_text(grid, !has_one_limit(c) && bar.limit_bytes < PL_NO_LIMIT
-                           ? PL_GROUPED(bar.limit_bytes)
-                           : NULL);
+    if (!has_one_limit(c)) {
+        pl_grid_name(grid, (pl_grid_column){"limit", PL_GRID_RIGHT, 3, 0, 0});
+        pl_grid_text(grid, bar.limit_bytes < PL_NO_LIMIT ? PL_GROUPED(bar.limit_bytes) : NULL);
+    }
     if (table != OF_SPLIT)
         bar.most_bytes = c->details[i].need_bytes[POPLINER_NEED_MOST];
     if (table == OF_NEEDS) {
         bar.bytes = c->details[i].need_bytes[POPLINER_NEED_EXPECTED];
-        for (int k = 0; k < 3; k++)
-            add_bytes(is_first, c->details[i].need_bytes[order[k]], grid);
+        for (size_t k = 0; k < sizeof needs / sizeof *needs; k++) {
+            pl_grid_name(
+                grid, (pl_grid_column){needs[k].name, PL_GRID_RIGHT, 3, 0, needs[k].least_screen});
+            add_bytes(is_first, c->details[i].need_bytes[needs[k].need], grid);
+        }
     } else {
-        pl_grid_text(grid, NULL); /* two of the needs */
-        pl_grid_text(grid, NULL);
+        pl_grid_name(grid, (pl_grid_column){head, PL_GRID_RIGHT, 3, 0, 0});
         add_bytes(is_first, bar.bytes, grid);
+        pl_grid_name(grid, (pl_grid_column){NULL, PL_GRID_RIGHT, 2, 0, 0});
+        pl_grid_percent(grid, bar.bytes, is_first ? bar.limit_bytes : PL_NO_LIMIT);
     }
-    pl_grid_percent(grid, bar.bytes, is_first && table != OF_NEEDS ? bar.limit_bytes : PL_NO_LIMIT);
+    pl_grid_name(grid, (pl_grid_column){table == OF_NEEDS ? head : NULL, PL_GRID_BAR, 2,
+                                        is_plot ? 60 : 0, is_plot ? 0 : 60});
     if (is_first)
         pl_grid_bars(grid, bar);
     else
         pl_grid_text(grid, "");
 }
 
-static void add_stage(const pl_certificate *c, const pl_layout *layout, stage_table table, size_t i,
-                      pl_grid *grid) {
-    const size_t marked = table == OF_PLOT ? c->bottleneck : marked_stage(c);
-    pl_grid_text(grid, i == marked ? ">" : " ");
+static void add_stage(const pl_certificate *c, const pl_layout *layout, stage_table table,
+                      const char *head, size_t i, pl_grid *grid) {
+    const bool is_marked = i == (table == OF_PLOT ? c->bottleneck : marked_stage(c));
+    pl_grid_name(grid, (pl_grid_column){NULL, PL_GRID_WORDS, 0, 0, 0});
+    pl_grid_text(grid, is_marked ? ">" : " ");
+    pl_grid_name(grid, (pl_grid_column){"stage", PL_GRID_RIGHT, 0, 0, 0});
     pl_grid_format(grid, "%zu", i);
+    pl_grid_name(grid, (pl_grid_column){pl_certificate_devices(c, 1), PL_GRID_RIGHT, 2, 0, 0});
     pl_grid_made(grid, ipus_text(&c->plan.stages[i]));
+    pl_grid_name(grid, (pl_grid_column){"layers", PL_GRID_NAME, 2, PL_MOST_STAGE_LAYERS, 0});
     pl_grid_made(grid, layers_text(c, layout, i));
-    add_needs(c, table, i, grid);
-    pl_grid_text(grid, table == OF_NEEDS ? pl_verdict_text(c->verdicts[i]) : NULL);
+    add_needs(c, table, head, i, grid);
+    if (table == OF_NEEDS) {
+        pl_grid_name(grid, (pl_grid_column){"verdict", PL_GRID_WORDS, 2, 0, 0});
+        pl_grid_text(grid, pl_verdict_text(c->verdicts[i]));
+    }
     if (table != OF_PLOT)
         pl_stage_facts_cells(c, i, table == OF_SPLIT, grid);
-    if (i == marked)
-        pl_grid_mark_row(grid);
+    pl_grid_end_row(grid, is_marked);
 }
 
 /* Writes a table of stages, the first max_rows of them. */
 static void write_stages(const pl_certificate *c, stage_table table, size_t max_rows,
                          pl_layout *layout) {
-    const bool is_of_needs = table == OF_NEEDS;
-    const bool is_of_plot = table == OF_PLOT;
-    pl_text head = head_text(c, layout, is_of_needs);
+    pl_text head = head_text(c, layout, table == OF_NEEDS);
     pl_text more = {0};
-    pl_grid_column columns[11 + PL_MOST_STAGE_FACTS] = {
-        {NULL, PL_GRID_WORDS, 0, 0, 0},
-        {"stage", PL_GRID_RIGHT, 0, 0, 0},
-        {pl_certificate_devices(c, 1), PL_GRID_RIGHT, 2, 0, 0},
-        {"layers", PL_GRID_NAME, 2, MOST_LAYERS, 0},
-        {has_one_limit(c) ? "" : "limit", PL_GRID_RIGHT, 3, 0, 0},
-        {is_of_needs ? "at least" : NULL, PL_GRID_RIGHT, 3, 0, 80},
-        {is_of_needs ? "expected" : NULL, PL_GRID_RIGHT, 3, 0, 0},
-        {is_of_needs ? "at most" : head.data, PL_GRID_RIGHT, 3, 0, is_of_needs ? 80 : 0},
-        {NULL, PL_GRID_RIGHT, 2, 0, 0},
-        {is_of_needs ? head.data : NULL, PL_GRID_BAR, 2, is_of_plot ? 60 : 0, is_of_plot ? 0 : 60},
-        {"verdict", PL_GRID_WORDS, 2, 0, 0},
-    };
-    const size_t num_facts = is_of_plot ? 0 : pl_stage_facts_titles(c, columns + 11);
-    pl_grid grid = {.columns = columns, .num_columns = 11 + num_facts};
+    pl_grid grid = {0};
     for (size_t i = 0; i < c->plan.num_stages; i++)
-        add_stage(c, layout, table, i, &grid);
+        add_stage(c, layout, table, pl_text_string(&head), i, &grid);
     pl_text_format(&more, "%s plan", c->input.option_names.section);
     grid.arrays.failed = grid.arrays.failed || head.failed || more.failed;
     pl_grid_write(&grid, max_rows, more.data, layout);
@@ -309,7 +310,7 @@ static void write_large_units(const pl_certificate *c, pl_layout *layout) {
         pl_text_add(&text, i == 0 ? "; largest alone: " : ", ");
         pl_text name = {0};
         add_name(c, layout, c->large_units[i].unit, &name);
-        pl_layout_add_name(layout, &text, pl_text_string(&name), MOST_LAYERS);
+        pl_layout_add_name(layout, &text, pl_text_string(&name), PL_MOST_STAGE_LAYERS);
         text.failed = text.failed || name.failed;
         free(name.data);
         pl_text_format(&text, " (%s)", PL_GROUPED(c->large_units[i].bytes));

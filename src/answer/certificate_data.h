@@ -149,6 +149,7 @@ typedef struct pl_listed_split {
     const popliner_replicas *summary;             /* that it is of; NULL: a plan alone */
     const popliner_replicas_candidate *candidate; /* NULL: there is none */
     const popliner_plan *plan;                    /* NULL: there is none */
+    const char *status;
     uint64_t
         limit_bytes; /* of each IPU, less the reserve; POPLINER_TARGET_BYTES: that of the options */
 } pl_listed_split;
@@ -199,12 +200,11 @@ void pl_certificate_known_json(pl_json *json, const char *key, bool is_known, ui
                                uint64_t divisor);
 
 /* Facts of a stage besides its units and its memory (answer/stage_facts.c): members of the open
- * object; columns of a table, which its place and memory precede; the titles of columns on screens,
- * whose number is returned, and a cell for each, with its time and cut or without. */
-enum { PL_MOST_STAGE_FACTS = 16, PL_MOST_STAGE_LAYERS = 24 };
+ * object; columns of a table, which its place and memory precede; cells on screens, with its time
+ * and cut or without. */
+enum { PL_MOST_STAGE_LAYERS = 24 };
 void pl_stage_facts_json(const pl_certificate *certificate, size_t stage, pl_json *json);
 void pl_stage_facts_columns(const pl_certificate *certificate, size_t stage, pl_sheet *sheet);
-size_t pl_stage_facts_titles(const pl_certificate *certificate, pl_grid_column *columns);
 void pl_stage_facts_cells(const pl_certificate *certificate, size_t stage, bool with_work,
                           pl_grid *grid);
 

@@ -10,12 +10,6 @@
 #include "solve/objective.h"
 #include "solve/step.h"
 
-/* The plan as a certificate of which nothing is measured. */
-static pl_certificate of_plan(const pl_certificate_input *names, const popliner_plan *plan) {
-    pl_certificate c = {.input = *names, .plan = *plan};
-    return c;
-}
-
 /* The units of all stages. */
 static pl_text split_text(const pl_certificate_input *names, const popliner_plan *plan) {
     pl_text line = {0};
@@ -43,70 +37,6 @@ static popliner_pipeline_step step_of(const pl_certificate_input *names,
     return step;
 }
 
-/* The columns of a plan; of what it has no values, nothing is known. */
-static void add_plan(const pl_certificate_input *names, const popliner_plan *plan,
-                     pl_sheet *sheet) {
-    static const popliner_objective usual[] = {POPLINER_OBJECTIVE_MEMORY,
-                                               POPLINER_OBJECTIVE_TRAFFIC};
-    static const popliner_plan none = {0};
-    const pl_certificate c = of_plan(names, sheet->is_naming ? &none : plan);
-    const size_t num_objectives = names->options->num_objectives;
-    const popliner_objective *objectives = num_objectives > 0 ? names->options->objectives : usual;
-    PL_COLUMN(sheet, text, "status", pl_certificate_status(plan));
-    for (size_t i = 0; i < (num_objectives > 0 ? num_objectives : 2); i++) {
-        const popliner_plan_value *own = NULL;
-        for (size_t k = 0; own == NULL && k < c.plan.num_values; k++)
-            own = c.plan.values[k].objective == objectives[i] ? &c.plan.values[k] : NULL;
-        PL_COLUMN(sheet, known_ratio, pl_objective_name(objectives[i]), own != NULL,
-                  own != NULL ? own->value : 0,
-                  own != NULL ? pl_certificate_divisor(&c, own->objective) : 1);
-    }
-    PL_COLUMN(sheet, number, "used", plan->num_ipus);
-    if (names->pipeline.copies.num_micro_batches > 0) {
-        const popliner_pipeline_step step = step_of(names, &c.plan);
-        PL_COLUMN(sheet, known_ratio, "step", step.order != NULL, step.cycles,
-                  names->cycles_per_time_unit);
-    }
-    add_split(names, plan, sheet);
-}
-
-/* Where the object of a plan differs from that of its certificate. */
-typedef struct row_facts {
-    bool is_of_costs; /* the costs of the names are those of the plan */
-    bool has_cycles;
-    uint64_t limit_bytes; /* of each IPU; POPLINER_TARGET_BYTES: that of the options */
-    popliner_pipeline_step step;
-    const uint64_t *reduced_bytes; /* [num_stages]: that replicas add up; NULL: there are none */
-    const char *status;            /* NULL: that of the plan, and its bounds */
-    bool is_stopped;               /* with a status */
-} row_facts;
-
-/* Puts the members of a plan, which stays the caller's. */
-static popliner_status put_plan(const pl_certificate_input *names, const popliner_plan *plan,
-                                const row_facts *facts, pl_json *json, popliner_error *error) {
-    pl_certificate_input input = *names;
-    popliner_solver_options options = *names->options;
-    popliner_certificate *certificate = NULL;
-    popliner_plan lent = *plan;
-    if (facts->limit_bytes != POPLINER_TARGET_BYTES)
-        options.mem_per_tile = facts->limit_bytes;
-    input.options = &options;
-    input.costs = facts->is_of_costs ? names->costs : NULL;
-    input.has_cycles = facts->has_cycles;
-    PL_TRY(pl_certificate_create(&input, false, &lent, NULL, &certificate, error));
-    pl_certificate *c = (pl_certificate *)certificate;
-    c->info.step = facts->step;
-    c->reduced_bytes = facts->reduced_bytes;
-    c->has_no_bounds = facts->status != NULL;
-    c->plan.is_stopped = facts->status != NULL ? facts->is_stopped : c->plan.is_stopped;
-    pl_certificate_step_json(&facts->step, input.cycles_per_time_unit, json);
-    pl_certificate_plan_json(c, facts->status != NULL ? facts->status : pl_certificate_status(plan),
-                             json);
-    c->plan = (popliner_plan){0};
-    popliner_certificate_free(certificate);
-    return POPLINER_OK;
-}
-
 /* ---- the splits of a range, of a front, of replicas ---- */
 
 /* The limit of a row of a range, less the reserve; POPLINER_TARGET_BYTES: that of the options. */
@@ -124,8 +54,17 @@ size_t pl_listed_splits_count(const popliner_split_table *of) {
                                 : of->replicas->num_candidates;
 }
 
+/* Returns the status of a number of stages, unknown if it was not tried. */
+static const char *tried_status(const popliner_replicas_candidate *c, bool is_tried) {
+    return !is_tried              ? "unknown"
+           : c->num_replicas == 0 ? "infeasible"
+           : c->is_proven         ? "optimal"
+                                  : "feasible";
+}
+
 pl_listed_split pl_listed_split_at(const popliner_split_table *of, size_t i,
                                    const pl_certificate_input *names) {
+    static const popliner_replicas_candidate none = {0};
     const popliner_sweep *sweep = of->sweep;
     pl_listed_split own = {.summary = of->replicas, .limit_bytes = POPLINER_TARGET_BYTES};
     if (sweep != NULL) {
@@ -135,9 +74,13 @@ pl_listed_split pl_listed_split_at(const popliner_split_table *of, size_t i,
     const size_t at = sweep != NULL && own.summary != NULL ? own.summary->best : i;
     if (own.summary == NULL) {
         own.plan = sweep != NULL ? sweep->plans[i] : of->pareto->plans[i];
+        own.status = pl_certificate_status(own.plan);
     } else if (at < own.summary->num_candidates) {
         own.candidate = &own.summary->candidates[at];
         own.plan = own.candidate->plan;
+        own.status = tried_status(own.candidate, sweep != NULL || own.plan != NULL);
+    } else {
+        own.status = tried_status(&none, !own.summary->is_stopped);
     }
     return own;
 }
@@ -172,28 +115,41 @@ static pl_text share_text(double share) {
     return text;
 }
 
-/* Returns the status of a number of stages, unknown if it was not tried. */
-static const char *tried_status(const popliner_replicas_candidate *c, bool is_tried) {
-    return !is_tried              ? "unknown"
-           : c->num_replicas == 0 ? "infeasible"
-           : c->is_proven         ? "optimal"
-                                  : "feasible";
-}
-
-/* The status of a candidate; of none where nothing fits, or where nothing was found yet. */
-static const char *status_at(const popliner_split_table *of, const pl_listed_split *own) {
-    static const popliner_replicas_candidate none = {0};
-    return own->candidate == NULL
-               ? tried_status(&none, own->summary == NULL || !own->summary->is_stopped)
-               : tried_status(own->candidate, of->sweep != NULL || own->plan != NULL);
-}
-
 /* ---- a table ---- */
+
+/* The columns of a plan; of what it has no values, nothing is known. */
+static void add_plan(const pl_certificate_input *names, const popliner_plan *plan,
+                     pl_sheet *sheet) {
+    static const popliner_objective usual[] = {POPLINER_OBJECTIVE_MEMORY,
+                                               POPLINER_OBJECTIVE_TRAFFIC};
+    static const popliner_plan none = {0};
+    const pl_certificate c = {.input = *names, .plan = sheet->is_naming ? none : *plan};
+    const size_t num_objectives = names->options->num_objectives;
+    const popliner_objective *objectives = num_objectives > 0 ? names->options->objectives : usual;
+    PL_COLUMN(sheet, text, "status", pl_certificate_status(plan));
+    for (size_t i = 0; i < (num_objectives > 0 ? num_objectives : 2); i++) {
+        const popliner_plan_value *own = NULL;
+        for (size_t k = 0; own == NULL && k < c.plan.num_values; k++)
+            own = c.plan.values[k].objective == objectives[i] ? &c.plan.values[k] : NULL;
+        PL_COLUMN(sheet, known_ratio, pl_objective_name(objectives[i]), own != NULL,
+                  own != NULL ? own->value : 0,
+                  own != NULL ? pl_certificate_divisor(&c, own->objective) : 1);
+    }
+    PL_COLUMN(sheet, number, "used", plan->num_ipus);
+    if (names->pipeline.copies.num_micro_batches > 0) {
+        const popliner_pipeline_step step = step_of(names, &c.plan);
+        PL_COLUMN(sheet, known_ratio, "step", step.order != NULL, step.cycles,
+                  names->cycles_per_time_unit);
+    }
+    add_split(names, plan, sheet);
+}
 
 /* Adds the columns of a candidate; one that is impossible has the status alone. `best`: whether it
  * is that; NULL: without this column. */
-static void add_pipeline(const popliner_replicas_candidate *c, const char *status, const char *best,
+static void add_pipeline(const pl_listed_split *own, const char *best,
                          const pl_certificate_input *names, pl_sheet *sheet) {
+    static const popliner_replicas_candidate none = {0};
+    const popliner_replicas_candidate *c = own->candidate == NULL ? &none : own->candidate;
     const bool is_had = c->num_replicas > 0;
     const bool has_step = is_had && c->step.order != NULL;
     const uint64_t divisor = names->cycles_per_time_unit;
@@ -203,7 +159,7 @@ static void add_pipeline(const popliner_replicas_candidate *c, const char *statu
     PL_COLUMN(sheet, number, "stages", c->num_ipus);
     PL_COLUMN(sheet, number, "replicas", c->num_replicas);
     PL_COLUMN(sheet, number, "ipus", c->num_ipus * c->num_replicas);
-    PL_COLUMN(sheet, text, "status", status);
+    PL_COLUMN(sheet, text, "status", own->status);
     if (best != NULL)
         PL_COLUMN(sheet, text, "best", best);
     PL_COLUMN(sheet, known, "micro_batches", is_had, c->micro_batches);
@@ -220,10 +176,8 @@ static void add_pipeline(const popliner_replicas_candidate *c, const char *statu
 
 static void add_row(const popliner_split_table *of, size_t i, const pl_certificate_input *names,
                     pl_sheet *sheet) {
-    static const popliner_replicas_candidate none = {0};
     static const pl_listed_split nothing = {0};
     const pl_listed_split own = sheet->is_naming ? nothing : pl_listed_split_at(of, i, names);
-    const popliner_replicas_candidate *c = own.candidate == NULL ? &none : own.candidate;
     const bool has_best = of->sweep == NULL && !is_front(of);
     if (of->sweep != NULL)
         PL_COLUMN(sheet, number, of->sweep->what, of->sweep->values[i]);
@@ -233,30 +187,14 @@ static void add_row(const popliner_split_table *of, size_t i, const pl_certifica
     }
     if (is_front(of))
         PL_COLUMN(sheet, number, "memory", own.plan->peak_bytes);
-    add_pipeline(c, status_at(of, &own),
-                 !has_best                 ? NULL
-                 : i == of->replicas->best ? "yes"
-                                           : "no",
-                 names, sheet);
+    add_pipeline(&own, !has_best ? NULL : i == of->replicas->best ? "yes" : "no", names, sheet);
 }
 
 /* ---- JSON ---- */
 
-/* A candidate of a summary. What is proven of it is its throughput. */
-static popliner_status put_candidate(const char *name, const popliner_replicas *summary,
-                                     const popliner_replicas_candidate *c,
-                                     const pl_certificate_input *names, uint64_t limit_bytes,
-                                     pl_json *json, popliner_error *error) {
-    static const popliner_plan none = {.status = POPLINER_PLAN_INFEASIBLE};
-    const uint64_t divisor = names->cycles_per_time_unit;
+/* The members of a candidate; what is proven of it is its throughput. */
+static void put_candidate(const popliner_replicas_candidate *c, uint64_t divisor, pl_json *json) {
     const bool is_had = c->num_replicas > 0;
-    const row_facts facts = {.has_cycles = true,
-                             .limit_bytes = limit_bytes,
-                             .step = c->step,
-                             .reduced_bytes = c->stage_parameter_bytes,
-                             .status = tried_status(c, c->plan != NULL),
-                             .is_stopped = summary->is_stopped};
-    pl_put_open(json, name, '{');
     pl_put_number(json, "num_ipus", c->num_ipus);
     pl_put_number(json, "replicas", c->num_replicas);
     pl_certificate_known_json(json, "micro_batches", is_had, c->micro_batches, 1);
@@ -266,43 +204,57 @@ static popliner_status put_candidate(const char *name, const popliner_replicas *
     pl_certificate_known_json(json, "step_cycles", is_had, c->step_cycles, divisor);
     pl_put_real(json, "throughput", is_had ? throughput(c, divisor) : (double)NAN);
     pl_put_real(json, "gap", is_had ? c->gap : (double)NAN);
-    popliner_status status =
-        put_plan(names, c->plan != NULL ? c->plan : &none, &facts, json, error);
-    pl_put_close(json);
-    return status;
 }
 
-static popliner_status put_plan_alone(const popliner_split_table *of, const pl_listed_split *own,
-                                      const pl_certificate_input *names, pl_json *json,
-                                      popliner_error *error) {
-    const row_facts facts = {.is_of_costs =
-                                 of->sweep == NULL || have_rows_equal_costs(of->sweep, names),
-                             .has_cycles = names->has_cycles,
-                             .limit_bytes = own->limit_bytes,
-                             .step = step_of(names, own->plan)};
-    return put_plan(names, own->plan, &facts, json, error);
+/* Puts the members of a plan, which stays the caller's, as a certificate has them. */
+static popliner_status put_plan(const popliner_split_table *of, const pl_listed_split *own,
+                                const pl_certificate_input *names, pl_json *json,
+                                popliner_error *error) {
+    static const popliner_plan none = {.status = POPLINER_PLAN_INFEASIBLE};
+    const popliner_replicas_candidate *candidate = own->candidate;
+    pl_certificate_input input = *names;
+    popliner_solver_options options = *names->options;
+    popliner_certificate *certificate = NULL;
+    popliner_plan lent = own->plan != NULL ? *own->plan : none;
+    if (own->limit_bytes != POPLINER_TARGET_BYTES)
+        options.mem_per_tile = own->limit_bytes;
+    input.options = &options;
+    if (candidate != NULL || (of->sweep != NULL && !have_rows_equal_costs(of->sweep, names)))
+        input.costs = NULL;
+    input.has_cycles = candidate != NULL || names->has_cycles;
+    PL_TRY(pl_certificate_create(&input, false, &lent, NULL, &certificate, error));
+    pl_certificate *c = (pl_certificate *)certificate;
+    c->info.step = candidate != NULL ? candidate->step : step_of(names, own->plan);
+    if (candidate != NULL) {
+        c->reduced_bytes = candidate->stage_parameter_bytes;
+        c->has_no_bounds = true;
+        c->plan.is_stopped = own->summary->is_stopped;
+    }
+    pl_certificate_step_json(&c->info.step, input.cycles_per_time_unit, json);
+    pl_certificate_plan_json(c, own->status, json);
+    c->plan = (popliner_plan){0};
+    popliner_certificate_free(certificate);
+    return POPLINER_OK;
 }
 
 static popliner_status put_split(const popliner_split_table *of, size_t i,
                                  const pl_certificate_input *names, pl_json *json,
                                  popliner_error *error) {
     const pl_listed_split own = pl_listed_split_at(of, i, names);
-    const char *name = of->sweep != NULL ? "best" : NULL;
+    const bool is_within = of->sweep != NULL && own.summary != NULL; /* the object of its value */
     popliner_status status = POPLINER_OK;
-    if (of->replicas != NULL)
-        return put_candidate(name, own.summary, own.candidate, names, own.limit_bytes, json, error);
     pl_put_open(json, NULL, '{');
     if (of->sweep != NULL)
         pl_put_number(json, "value", of->sweep->values[i]);
-    if (own.summary != NULL)
+    if (is_within)
         pl_put_flag(json, "stopped", own.summary->is_stopped);
-    if (own.summary == NULL)
-        status = put_plan_alone(of, &own, names, json, error);
-    else if (own.candidate != NULL)
-        status =
-            put_candidate(name, own.summary, own.candidate, names, own.limit_bytes, json, error);
-    else
-        pl_put_null(json, name);
+    if (!is_within || pl_put_open_if(json, own.candidate != NULL, "best", '{')) {
+        if (own.candidate != NULL)
+            put_candidate(own.candidate, names->cycles_per_time_unit, json);
+        status = put_plan(of, &own, names, json, error);
+        if (is_within)
+            pl_put_close(json);
+    }
     pl_put_close(json);
     return status;
 }

@@ -17,119 +17,82 @@ typedef struct value {
 
 typedef enum look { LOOK_SIZE, LOOK_TIME, LOOK_CUT, LOOK_TEXT, LOOK_NONE } look;
 
+/* Facts, after the parts of the memory. */
+enum { CYCLES = PL_NUM_STAGE_PARTS, CUT, LINK, PARAMETERS, KV, REDUCED, REPLICAS, CHOICE };
+
 typedef struct fact {
+    size_t which;
     const char *key;    /* in JSON; NULL: not there */
     const char *column; /* of tables; "": the unit of time; NULL: none */
     const char *title;  /* on screens; "" and NULL as above */
-    bool (*exists)(const pl_certificate *c, size_t part);
-    value (*of)(const pl_certificate *c, size_t stage, size_t part);
     look look;
     size_t least_screen;
-    size_t part;
 } fact;
 
-static bool always(const pl_certificate *c, size_t part) {
-    (void)c;
-    (void)part;
-    return true;
-}
-
-static bool has_part(const pl_certificate *c, size_t part) {
-    return c->has_part[part];
-}
-
-static value part_of(const pl_certificate *c, size_t stage, size_t part) {
-    return (value){true, c->parts[stage][part], 1, NULL};
-}
-
-static value cycles_of(const pl_certificate *c, size_t stage, size_t part) {
-    (void)part;
-    return (value){c->input.has_cycles, c->plan.stages[stage].cycles, c->input.cycles_per_time_unit,
-                   NULL};
-}
-
-/* The original's solver has no objectives, and looks at no cuts. */
-static value cut_of(const pl_certificate *c, size_t stage, size_t part) {
-    (void)part;
-    return (value){c->plan.num_values > 0, c->plan.stages[stage].cut_bytes, c->input.cuts_per_unit,
-                   NULL};
-}
-
-static bool has_links(const pl_certificate *c, size_t part) {
-    (void)part;
-    return pl_links_exist(c->input.options);
-}
-
-static value link_cycles_of(const pl_certificate *c, size_t stage, size_t part) {
-    (void)part;
-    return (value){true, c->plan.stages[stage].link_cycles, c->input.cycles_per_time_unit, NULL};
-}
-
-static value parameters_of(const pl_certificate *c, size_t stage, size_t part) {
-    (void)part;
-    return (value){c->is_measured,
-                   c->is_measured ? c->details[stage].part_bytes[POPLINER_PART_PARAMETERS] : 0, 1,
-                   NULL};
-}
-
-static bool has_caches(const pl_certificate *c, size_t part) {
-    (void)part;
-    return c->input.kv_bytes != NULL;
-}
-
-static value cache_of(const pl_certificate *c, size_t stage, size_t part) {
-    (void)part;
-    return (value){true, pl_certificate_kv(c, stage), 1, NULL};
-}
-
-static bool are_reduced(const pl_certificate *c, size_t part) {
-    (void)part;
-    return c->reduced_bytes != NULL;
-}
-
-static value reduced_of(const pl_certificate *c, size_t stage, size_t part) {
-    (void)part;
-    return (value){true, c->reduced_bytes[stage], 1, NULL};
-}
-
-static bool has_replicas(const pl_certificate *c, size_t part) {
-    (void)part;
-    return pl_certificate_has_replicas(c);
-}
-
-static value replicas_of(const pl_certificate *c, size_t stage, size_t part) {
-    (void)part;
-    return (value){true, c->plan.stages[stage].num_replicas, 1, NULL};
-}
-
-static bool has_choices(const pl_certificate *c, size_t part) {
-    (void)part;
-    return c->plan.choices != NULL;
-}
-
-static value choice_of(const pl_certificate *c, size_t stage, size_t part) {
-    (void)part;
-    return (value){true, 0, 1, c->plan.choices[stage]};
-}
-
-#define PART(name, which, screen)                                                                  \
-    { NULL, name, name, has_part, part_of, LOOK_SIZE, screen, which }
 static const fact facts[] = {
-    PART("cache", PL_STAGE_CACHE, 90),
-    PART("stash", PL_STAGE_STASH, 90),
-    PART("workspace", PL_STAGE_WORKSPACE, 80),
-    PART("reserve", PL_STAGE_RESERVE, 100),
-    {"cycles", "", "", always, cycles_of, LOOK_TIME, 80, 0},
-    {"cut_bytes", "cut", "to next", always, cut_of, LOOK_CUT, 0, 0},
-    {"link_cycles", NULL, NULL, has_links, link_cycles_of, LOOK_NONE, 0, 0},
-    {"parameter_bytes", NULL, NULL, always, parameters_of, LOOK_NONE, 0, 0},
-    {"kv_bytes", NULL, NULL, has_caches, cache_of, LOOK_NONE, 0, 0},
-    {"reduced_bytes", NULL, NULL, are_reduced, reduced_of, LOOK_NONE, 0, 0},
-    {"replicas", "replicas", NULL, has_replicas, replicas_of, LOOK_NONE, 0, 0},
-    {"recompute", "recompute", "recompute", has_choices, choice_of, LOOK_TEXT, 0, 0},
+    {PL_STAGE_CACHE, NULL, "cache", "cache", LOOK_SIZE, 90},
+    {PL_STAGE_STASH, NULL, "stash", "stash", LOOK_SIZE, 90},
+    {PL_STAGE_WORKSPACE, NULL, "workspace", "workspace", LOOK_SIZE, 80},
+    {PL_STAGE_RESERVE, NULL, "reserve", "reserve", LOOK_SIZE, 100},
+    {CYCLES, "cycles", "", "", LOOK_TIME, 80},
+    {CUT, "cut_bytes", "cut", "to next", LOOK_CUT, 0},
+    {LINK, "link_cycles", NULL, NULL, LOOK_NONE, 0},
+    {PARAMETERS, "parameter_bytes", NULL, NULL, LOOK_NONE, 0},
+    {KV, "kv_bytes", NULL, NULL, LOOK_NONE, 0},
+    {REDUCED, "reduced_bytes", NULL, NULL, LOOK_NONE, 0},
+    {REPLICAS, "replicas", "replicas", NULL, LOOK_NONE, 0},
+    {CHOICE, "recompute", "recompute", "recompute", LOOK_TEXT, 0},
 };
 enum { NUM_FACTS = sizeof facts / sizeof *facts };
-_Static_assert(sizeof facts / sizeof *facts <= (size_t)PL_MOST_STAGE_FACTS, "no room on screens");
+
+/* Whether stages have a fact at all. */
+static bool exists(const pl_certificate *c, size_t which) {
+    switch (which) {
+    case CYCLES:
+    case CUT:
+    case PARAMETERS:
+        return true;
+    case LINK:
+        return pl_links_exist(c->input.options);
+    case KV:
+        return c->input.kv_bytes != NULL;
+    case REDUCED:
+        return c->reduced_bytes != NULL;
+    case REPLICAS:
+        return pl_certificate_has_replicas(c);
+    case CHOICE:
+        return c->plan.choices != NULL;
+    default:
+        return c->has_part[which];
+    }
+}
+
+static value value_of(const pl_certificate *c, size_t stage, size_t which) {
+    const popliner_plan_stage *own = &c->plan.stages[stage];
+    const uint64_t per_time_unit = c->input.cycles_per_time_unit;
+    switch (which) {
+    case CYCLES:
+        return (value){c->input.has_cycles, own->cycles, per_time_unit, NULL};
+    case CUT: /* the original's solver has no objectives, and looks at no cuts */
+        return (value){c->plan.num_values > 0, own->cut_bytes, c->input.cuts_per_unit, NULL};
+    case LINK:
+        return (value){true, own->link_cycles, per_time_unit, NULL};
+    case PARAMETERS:
+        return c->is_measured
+                   ? (value){true, c->details[stage].part_bytes[POPLINER_PART_PARAMETERS], 1, NULL}
+                   : (value){false, 0, 1, NULL};
+    case KV:
+        return (value){true, pl_certificate_kv(c, stage), 1, NULL};
+    case REDUCED:
+        return (value){true, c->reduced_bytes[stage], 1, NULL};
+    case REPLICAS:
+        return (value){true, own->num_replicas, 1, NULL};
+    case CHOICE:
+        return (value){true, 0, 1, c->plan.choices[stage]};
+    default:
+        return (value){true, c->parts[stage][which], 1, NULL};
+    }
+}
 
 static const char *name_of(const pl_certificate *c, const char *name) {
     return *name == '\0' ? c->input.time_unit : name;
@@ -137,9 +100,9 @@ static const char *name_of(const pl_certificate *c, const char *name) {
 
 void pl_stage_facts_json(const pl_certificate *c, size_t stage, pl_json *json) {
     for (const fact *f = facts; f < facts + NUM_FACTS; f++) {
-        if (f->key == NULL || !f->exists(c, f->part))
+        if (f->key == NULL || !exists(c, f->which))
             continue;
-        const value own = f->of(c, stage, f->part);
+        const value own = value_of(c, stage, f->which);
         if (own.text != NULL)
             pl_put_text(json, f->key, own.text);
         else
@@ -168,11 +131,11 @@ void pl_stage_facts_columns(const pl_certificate *c, size_t stage, pl_sheet *she
     PL_COLUMN(sheet, text, "to", c->input.unit_names[own->last_unit]);
     PL_COLUMN(sheet, number, "memory", need_bytes);
     for (const fact *f = facts; f < facts + NUM_FACTS; f++) {
-        if (f->column == NULL || !f->exists(c, f->part))
+        if (f->column == NULL || !exists(c, f->which))
             continue;
         value v = {0};
         if (!sheet->is_naming)
-            v = f->of(c, stage, f->part);
+            v = value_of(c, stage, f->which);
         if (f->look == LOOK_TEXT)
             PL_COLUMN(sheet, text, name_of(c, f->column), v.text);
         else
@@ -183,36 +146,26 @@ void pl_stage_facts_columns(const pl_certificate *c, size_t stage, pl_sheet *she
     PL_COLUMN(sheet, text, "verdict", verdict_of(c, stage));
 }
 
-size_t pl_stage_facts_titles(const pl_certificate *c, pl_grid_column *columns) {
-    size_t count = 0;
-    for (const fact *f = facts; f < facts + NUM_FACTS; f++)
-        if (f->title != NULL)
-            columns[count++] =
-                (pl_grid_column){.name = f->exists(c, f->part) ? name_of(c, f->title) : NULL,
-                                 .kind = f->look == LOOK_TEXT ? PL_GRID_NAME : PL_GRID_RIGHT,
-                                 .gap = 3,
-                                 .most_width = f->look == LOOK_TEXT ? PL_MOST_STAGE_LAYERS : 0,
-                                 .least_screen = f->least_screen};
-    return count;
-}
-
 void pl_stage_facts_cells(const pl_certificate *c, size_t stage, bool with_work, pl_grid *grid) {
     for (const fact *f = facts; f < facts + NUM_FACTS; f++) {
         pl_text text = {0};
-        if (f->title == NULL)
+        if (f->title == NULL || !exists(c, f->which))
             continue;
+        const bool is_text = f->look == LOOK_TEXT;
         const bool is_work = f->look == LOOK_TIME || f->look == LOOK_CUT;
         const bool is_last = f->look == LOOK_CUT && stage + 1 == c->plan.num_stages;
-        const value v = f->exists(c, f->part) && (with_work || !is_work) && !is_last
-                            ? f->of(c, stage, f->part)
-                            : (value){0};
-        if (v.is_known && v.text != NULL)
+        const value v =
+            (with_work || !is_work) && !is_last ? value_of(c, stage, f->which) : (value){0};
+        if (v.is_known && is_text)
             pl_text_add(&text, v.text);
         else if (v.is_known && (f->look == LOOK_TIME || v.divisor > 1))
             pl_text_add_short(&text, (double)v.number / (double)v.divisor, v.divisor == 1,
                               f->look == LOOK_TIME ? "" : c->input.time_unit);
         else if (v.is_known)
             pl_text_add_size(&text, (double)v.number);
+        pl_grid_name(grid,
+                     (pl_grid_column){name_of(c, f->title), is_text ? PL_GRID_NAME : PL_GRID_RIGHT,
+                                      3, is_text ? PL_MOST_STAGE_LAYERS : 0, f->least_screen});
         pl_grid_made(grid, text);
     }
 }

@@ -294,6 +294,14 @@ static void add_cell(pl_grid *grid, pl_grid_cell cell) {
         grid->cells[grid->num_cells++] = cell;
 }
 
+void pl_grid_name(pl_grid *grid, pl_grid_column column) {
+    const size_t count = grid->num_columns + 1;
+    if (grid->has_names || !pl_arrays_grow(&grid->arrays, &grid->named, count, sizeof column))
+        return;
+    grid->named[grid->num_columns++] = column;
+    grid->columns = grid->named;
+}
+
 void pl_grid_text(pl_grid *grid, const char *text) {
     add_cell(grid, (pl_grid_cell){.text = pl_arrays_text(&grid->arrays, text)});
 }
@@ -331,8 +339,9 @@ void pl_grid_bars(pl_grid *grid, pl_grid_bar bar) {
     add_cell(grid, (pl_grid_cell){.bar = bar});
 }
 
-void pl_grid_mark_row(pl_grid *grid) {
-    if (!grid->arrays.failed && grid->num_cells > 0)
+void pl_grid_end_row(pl_grid *grid, bool is_marked) {
+    grid->has_names = true;
+    if (is_marked && !grid->arrays.failed)
         grid->cells[(grid->num_cells - 1) / grid->num_columns * grid->num_columns].is_bold = true;
 }
 
@@ -553,5 +562,5 @@ void pl_grid_write(pl_grid *grid, size_t max_rows, const char *more, pl_layout *
         write_blocks(&w, max_rows, more);
     }
     pl_arrays_free(&grid->arrays);
-    *grid = (pl_grid){.columns = grid->columns, .num_columns = grid->num_columns};
+    *grid = (pl_grid){0};
 }

@@ -92,16 +92,22 @@ typedef struct pl_grid_cell {
     bool is_bold; /* the row is, in its first cell */
 } pl_grid_cell;
 
-/* Zero-initialise all members except for the columns; rows are added cell by cell. pl_grid_write
- * frees it. */
+/* Zero-initialise all members except for the columns, unless these are named by the first row; rows
+ * are added cell by cell. pl_grid_write frees it. */
 typedef struct pl_grid {
     const pl_grid_column *columns;
     size_t num_columns;
+    pl_grid_column *named; /* the columns, if the first row names them */
+    bool has_names;        /* that row is complete */
     pl_grid_cell *cells;
     size_t num_cells;
     uint64_t top_bytes; /* the most that a bar or its limit has */
     pl_arrays arrays;   /* own the cells and their texts */
 } pl_grid;
+
+/* Names the column of the next cell; in rows after the first one it is known. Each row then ends
+ * with pl_grid_end_row. */
+void pl_grid_name(pl_grid *grid, pl_grid_column column);
 
 void pl_grid_text(pl_grid *grid, const char *text); /* NULL: nothing */
 void pl_grid_made(pl_grid *grid, pl_text text);     /* which is freed */
@@ -110,8 +116,8 @@ void pl_grid_format(pl_grid *grid, const char *format, ...);
 void pl_grid_percent(pl_grid *grid, uint64_t bytes, uint64_t limit); /* PL_NO_LIMIT: nothing */
 void pl_grid_bars(pl_grid *grid, pl_grid_bar bar);
 
-/* Makes the row of the last cell bold. */
-void pl_grid_mark_row(pl_grid *grid);
+/* Ends a row; one that is marked is bold. */
+void pl_grid_end_row(pl_grid *grid, bool is_marked);
 
 /* Adds the table: names of columns, then the first max_rows rows and how many more there are, with
  * `more`, which says where. Columns that do not fit come below, after the first column once

@@ -158,8 +158,7 @@ static void add_row(const pl_changes *c, const popliner_change *d, pl_grid *grid
     pl_grid_text(grid, SIGNED(pl_change_of(d), "+"));
     pl_grid_made(grid, percent);
     pl_grid_made(grid, name_text(c, d));
-    if (d == &c->items[c->deciding])
-        pl_grid_mark_row(grid);
+    pl_grid_end_row(grid, d == &c->items[c->deciding]);
 }
 
 static void write_table(const pl_changes *c, const char *more, pl_layout *layout) {

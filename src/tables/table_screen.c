@@ -334,8 +334,7 @@ static void write_table(table *t, size_t marked_row, const char *more, pl_layout
         for (size_t i = 0; i < t->num_columns; i++)
             if (!t->columns[i].is_left_out)
                 pl_grid_text(&grid, t->rows[k].cells[i]);
-        if (k == marked_row)
-            pl_grid_mark_row(&grid);
+        pl_grid_end_row(&grid, k == marked_row);
     }
     pl_grid_write(&grid, num_lines + MOST_ROWS, more, layout);
 }
