@@ -34,7 +34,7 @@ bool answer_fits(const session *s, const popliner_plan *plan) {
 
 /* ---- the answer ---- */
 
-static popliner_status tell_unused_ipus(session *s, popliner_error *error) {
+static void warn_of_unused_ipus(session *s) {
     const popliner_plan *plan = s->answer->plan;
     const popliner_solver_options *solver = &s->request.solver;
     const bool is_replicated = s->options.device_map.is_replicated;
@@ -43,12 +43,10 @@ static popliner_status tell_unused_ipus(session *s, popliner_error *error) {
      * always of "IPUs" */
     const bool is_original = s->options.method == POPLINER_METHOD_GREEDY;
     const bool was_requested = s->options.num_ipus.number > 0 || is_original;
-    if (solver->num_mapped_stages > 0 || !was_requested || num_used >= solver->num_ipus ||
-        request_wants(solver, POPLINER_OBJECTIVE_IPUS))
-        return POPLINER_OK;
-    return session_say(s, s->answer, error, POPLINER_LEVEL_WARNING,
-                       "Used %zu %s instead of the %zu requested.", num_used,
-                       session_devices(s, is_original ? 2 : num_used), solver->num_ipus);
+    if (solver->num_mapped_stages == 0 && was_requested && num_used < solver->num_ipus &&
+        !request_wants(solver, POPLINER_OBJECTIVE_IPUS))
+        session_warn(s, "Used %zu %s instead of the %zu requested.", num_used,
+                     session_devices(s, is_original ? 2 : num_used), solver->num_ipus);
 }
 
 /* Logs what the certificate says and the listener was not told. */
@@ -63,7 +61,8 @@ void answer_log(session *s) {
     popliner_certificate_tell(s->answer, false, &listener, NULL);
 }
 
-static popliner_status say_warnings(const session *s, popliner_error *error) {
+/* Adds all warnings of the run to the answer. */
+static popliner_status add_warnings(const session *s, popliner_error *error) {
     if (s->warnings.failed)
         return fail_memory(error, "the log");
     for (const char *line = s->warnings.text; line != NULL && *line != '\0';) {
@@ -103,20 +102,18 @@ popliner_status answer_tell(session *s, const popliner_costs *costs, popliner_er
     free(line);
     s->failed_softly = s->failed_softly || is_infeasible || is_unknown;
     answer_log(s);
-    TRY(say_warnings(s, error));
     if (!is_infeasible)
-        TRY(tell_unused_ipus(s, error));
+        warn_of_unused_ipus(s);
     if (share * 100 > (double)MAX_UNEXPLAINED_PERCENT)
-        TRY(session_say(s, s->answer, error, POPLINER_LEVEL_WARNING,
-                        "%.0f %% of the peak is in no operation and counted in every stage; see "
-                        "--diagnose.",
-                        share * 100));
+        session_warn(s,
+                     "%.0f %% of the peak is in no operation and counted in every stage; see "
+                     "--diagnose.",
+                     share * 100);
     /* of a profile's stages none is forbidden in a way that the user could change */
-    return is_infeasible && !plan->is_stopped && plan->infeasibility.needs_costs && costs != NULL &&
-                   s->options.costs != NULL && s->request.solver.method != POPLINER_METHOD_GREEDY
-               ? session_say(s, s->answer, error, POPLINER_LEVEL_WARNING,
-                             "What the costs forbid is over the capacity of a region.")
-               : POPLINER_OK;
+    if (is_infeasible && !plan->is_stopped && plan->infeasibility.needs_costs && costs != NULL &&
+        s->options.costs != NULL && s->request.solver.method != POPLINER_METHOD_GREEDY)
+        session_warn(s, "What the costs forbid is over the capacity of a region.");
+    return add_warnings(s, error);
 }
 
 popliner_status answer_certify(session *s, const popliner_certificate_input *input,

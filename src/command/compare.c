@@ -103,7 +103,8 @@ popliner_status compare_open(session *s, popliner_error *error) {
     other->log.about = o->profile;
     o->load_from_file = input_kind_of(o->profile) == INPUT_STORED;
     if (o->load_from_file)
-        o->ipu = ALL_IPUS; /* it has the IPU that it was stored with; it is compared later */
+        o->reading.ipu =
+            SIZE_MAX; /* it has the IPU that it was stored with; it is compared later */
     TRY(compare_name_other(s, session_open(other, error), error));
     return check_limits(s, error);
 }

@@ -7,19 +7,28 @@
 
 /* ---- a profile in which no layer was found ---- */
 
+/* Tells the log, and pages of the profile. */
+static popliner_status say(session *s, popliner_level level, const char *text,
+                           popliner_error *error) {
+    log_message(&s->log, level, "%s", text);
+    return popliner_analysis_add_message(s->analysis, level, text, error);
+}
+
 /* Names a regex that would find layers. A stored analysis has no other layers. */
 static popliner_status tell_candidates(session *s, popliner_error *error) {
     popliner_diagnosis *diagnosis = NULL;
+    char text[8000];
     popliner_status status =
         s->options.load_from_file
             ? POPLINER_OK
             : popliner_analysis_diagnose(s->analysis, POPLINER_MEMORY_MODEL_POPLINER, false, 0,
                                          SIZE_MAX, &diagnosis, error);
-    if (status == POPLINER_OK && diagnosis != NULL && *diagnosis->suggested_regex != '\0')
-        status = session_say(s, NULL, error, POPLINER_LEVEL_WARNING,
-                             "--layer-name-regex '%s' would find %zu layers, as in '%s'.",
-                             diagnosis->suggested_regex, diagnosis->suggested_layers,
-                             diagnosis->suggestion_example);
+    if (status == POPLINER_OK && diagnosis != NULL && *diagnosis->suggested_regex != '\0') {
+        snprintf(text, sizeof text, "--layer-name-regex '%s' would find %zu layers, as in '%s'.",
+                 diagnosis->suggested_regex, diagnosis->suggested_layers,
+                 diagnosis->suggestion_example);
+        status = say(s, POPLINER_LEVEL_WARNING, text, error);
+    }
     popliner_diagnosis_free(diagnosis);
     return status;
 }
@@ -34,10 +43,10 @@ popliner_status can_split(session *s, popliner_error *error) {
     if (s->can_split)
         return POPLINER_OK;
     s->failed_softly = true;
-    TRY(session_say(
-        s, NULL, error, POPLINER_LEVEL_ERROR,
-        "No layer was found, so there is nothing to split: give --layer-name-regex a regex "
-        "that finds the layers in the names of operations, or --num-ipus 1."));
+    TRY(say(s, POPLINER_LEVEL_ERROR,
+            "No layer was found, so there is nothing to split: give --layer-name-regex a regex "
+            "that finds the layers in the names of operations, or --num-ipus 1.",
+            error));
     return tell_candidates(s, error);
 }
 

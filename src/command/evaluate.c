@@ -140,11 +140,11 @@ static popliner_status read_ipu(session *s, size_t ipu, const char *path,
     popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
     const size_t num_stages = s->request.num_cuts + 1;
     const bool is_alone = s->compiled != NULL;
-    how.num_threads = s->options.num_threads;
+    how.num_threads = s->options.reading.num_threads;
     how.option_names = &option_names;
     how.listener =
         is_alone || ipu == 0 ? &s->listener : NULL; /* it tells all of the file at once */
-    how.max_memory_bytes = s->options.max_memory_bytes;
+    how.max_memory_bytes = s->options.reading.max_memory_bytes;
     how.should_stop = limits_are_over;
     how.ipu = is_alone ? 0 : ipu;
     s->log.about = path;

@@ -91,8 +91,7 @@ static bool parse_word(const char *text, void *field, problem *why) {
 
 #define KIND_OF_WORDS(kind, ...)                                                                   \
     const value_kind kind = {.words = (const kind_word[]){__VA_ARGS__, {.name = NULL}},            \
-                             .parse = parse_word,                                                  \
-                             .size = sizeof(int)}
+                             .parse = parse_word}
 
 KIND_OF_WORDS(kind_solver,
               {"auto", POPLINER_METHOD_AUTO, "the best split, proven by integer programs and by dp",
@@ -203,7 +202,7 @@ static bool parse_objectives(const char *text, void *field, problem *why) {
     return true;
 }
 
-const value_kind kind_flag = {.parse = parse_flag, .size = sizeof(bool)};
+const value_kind kind_flag = {.parse = parse_flag};
 const value_kind kind_text = {.parse = parse_text};
 const value_kind kind_split = {
     .parse = parse_text,
@@ -311,10 +310,8 @@ static bool parse_time(const char *text, void *field, problem *why) {
     return false;
 }
 
-const value_kind kind_number = {
-    .parse = parse_number, .size = sizeof(size_t), .expected = "a whole number"};
-const value_kind kind_count = {
-    .parse = parse_number, .size = sizeof(size_t), .expected = "a whole number"};
+const value_kind kind_number = {.parse = parse_number, .expected = "a whole number"};
+const value_kind kind_count = {.parse = parse_number, .expected = "a whole number"};
 const value_kind kind_ipus = {
     .parse = parse_ipus,
     .expected = "a number, like 4, or a range, like 1..8",
@@ -371,7 +368,6 @@ static bool parse_recompute(const char *text, void *field, problem *why) {
 
 const value_kind kind_recompute = {
     .parse = parse_recompute,
-    .size = sizeof(int),
     .forms = (const char *[][2]){{"auto:standard,full", "each stage chooses from these"},
                                  {"full,none", "one for each stage, with --evaluate"},
                                  {NULL}},
@@ -424,7 +420,6 @@ static bool parse_effects(const char *text, void *field, problem *why) {
 
 const value_kind kind_effects = {
     .parse = parse_effects,
-    .size = sizeof(asked_effects),
     .expected = "all, none, or some of layout, passing, buffers, accumulators",
     .words = (const kind_word[]){
         {"layout", POPLINER_EFFECT_LAYOUT, "layout overhead, as in the profile", NULL},
@@ -444,16 +439,21 @@ const value_kind kind_effects = {
 /* The IPU of each stage, "interleaved:V" or "v". */
 static bool parse_map(const char *text, void *field, problem *why) {
     static const char interleaved[] = "interleaved:";
+    bool has_stage[POPLINER_MAX_IPU + 1] = {false};
     asked_map *map = field;
     free(map->ipus);
     *map = (asked_map){.text = text,
                        .is_v = strcmp(text, "v") == 0,
                        .is_any = strcmp(text, "any") == 0,
                        .is_replicated = strcmp(text, "replicas") == 0};
+    map->is_shared = map->is_v;
     if (map->is_v || map->is_any || map->is_replicated)
         return true;
-    if (strncmp(text, interleaved, strlen(interleaved)) == 0)
-        return parse_number(text + strlen(interleaved), &map->interleaved, why);
+    if (strncmp(text, interleaved, strlen(interleaved)) == 0) {
+        const bool is_number = parse_number(text + strlen(interleaved), &map->interleaved, why);
+        map->is_shared = map->interleaved > 1;
+        return is_number;
+    }
     map->ipus = calloc(strlen(text) + 1, sizeof *map->ipus);
     why->lacks_memory = map->ipus == NULL;
     for (const char *rest = text; !why->lacks_memory; rest++) {
@@ -463,6 +463,8 @@ static bool parse_map(const char *text, void *field, problem *why) {
                        ? problem_is(why, "expected interleaved:V, like interleaved:2")
                        : no_word(text, strcspn(text, ":"), why);
         map->ipus[map->num_stages++] = (size_t)ipu;
+        map->is_shared = map->is_shared || has_stage[ipu];
+        has_stage[ipu] = true;
         if (*rest == '\0')
             return true;
     }
@@ -542,7 +544,6 @@ static bool parse_schedule(const char *text, void *field, problem *why) {
 
 const value_kind kind_schedule = {
     .parse = parse_schedule,
-    .size = sizeof(char *) + sizeof(int), /* up to the text */
     .forms =
         (const char *[][2]){
             {"FILE.csv", "the passes of each device, as PyTorch's CSV (-o order)"},

@@ -21,18 +21,18 @@ const option option_table[] = {
     {.name = "Input"},
     {&kind_names, 0, "report", "NAME,...|all", AT(reports), "profiles", "the only one",
      .help = "which report of a directory; several share one split"},
-    {&kind_number, 0, "ipu", "N", AT(ipu), "profiles checks", "all IPUs",
-     .help = "only the tiles of this IPU, numbered from 0", .copied = COPIED_TILES},
-    {&kind_text, 0, "layer-name-regex", "REGEX", AT(layer_name_regex), "layers popliner-1.0.0",
-     POPLINER_LAYER_NAME_REGEX, .help = "what its group captures is the layer's name",
-     .copied = COPIED_INPUT},
-    {&kind_text, 0, "inputs-regex-layer-0", "REGEX", AT(inputs_regex_layer_0),
+    {&kind_number, 0, "ipu", "N", AT(reading.ipu), "profiles checks", "all IPUs",
+     .help = "only the tiles of this IPU, numbered from 0", .copied = COPIED_INPUT},
+    {&kind_text, 0, "layer-name-regex", "REGEX", AT(reading.layer_name_regex),
+     "layers popliner-1.0.0", POPLINER_LAYER_NAME_REGEX,
+     .help = "what its group captures is the layer's name", .copied = COPIED_INPUT},
+    {&kind_text, 0, "inputs-regex-layer-0", "REGEX", AT(reading.first_layer_regex),
      "layers popliner-1.0.0", POPLINER_FIRST_LAYER_REGEX,
      .help = "operations with an input that matches belong to the first layer",
      .copied = COPIED_INPUT},
-    {&kind_layer_order, 0, "layer-order", "steps|natural", AT(layer_order), "layers popliner-1.0.0",
-     "steps", .help = "layers as they first run, or by the numbers in their names",
-     .copied = COPIED_INPUT},
+    {&kind_layer_order, 0, "layer-order", "steps|natural", AT(reading.layer_order),
+     "layers popliner-1.0.0", "steps",
+     .help = "layers as they first run, or by the numbers in their names", .copied = COPIED_INPUT},
     {.name = "Solving"},
     {&kind_ipus, 'n', "num-ipus", "N|A..B", AT(num_ipus), "solving popliner-1.0.0",
      "the fewest that fit, up to 16",
@@ -88,11 +88,11 @@ const option option_table[] = {
     {&kind_effects, 0, "effects", "NAME,...", AT(effects), "memory",
      "all; if --reserve is given, all but layout",
      .help = "kinds of memory to add, of a stage that is compiled alone", .uses = SPLITS,
-     .copied = COPIED_MEMORY},
+     .copied = COPIED_INPUT},
     {&kind_memory_model, 0, "memory-model", "full|popliner", AT(memory_model),
      "memory popliner-1.0.0", "full; popliner for the tables and the solver of 1.0.0",
      .help = "full counts all memory; popliner is the incomplete count of 1.0.0",
-     .uses = ALL_ACTIONS ^ LAYER_PAIRS},
+     .uses = ALL_ACTIONS ^ LAYER_PAIRS, .copied = COPIED_INPUT},
     {.name = "Output"},
     {&kind_output, 'o', "output", "WHAT[=FILE]", AT(outputs), "output frameworks popliner-1.0.0",
      "the report", .help = "what to show instead of the report, or to write into FILE"},
@@ -112,9 +112,9 @@ const option option_table[] = {
     {.name = "Running"},
     {&kind_time, 0, "time-limit", "TIME", AT(time_limit_seconds), "running solving", "none",
      .help = "stop after this time, with the best answer so far"},
-    {&kind_bytes, 0, "max-memory", "BYTES", AT(max_memory_bytes), "running", "the machine's",
-     .help = "memory that popliner itself may use at most"},
-    {&kind_count, 0, "threads", "N", AT(num_threads), "running", "all processors",
+    {&kind_bytes, 0, "max-memory", "BYTES", AT(reading.max_memory_bytes), "running",
+     "the machine's", .help = "memory that popliner itself may use at most"},
+    {&kind_count, 0, "threads", "N", AT(reading.num_threads), "running", "all processors",
      .help = "number of threads; the answer does not depend on it"},
     {&kind_flag, 'q', "quiet", NULL, AT(quiet), "running", NULL,
      .help = "only the answer, warnings and errors", .cancels = "verbose"},
@@ -142,12 +142,6 @@ const option option_table[] = {
 
 const size_t num_options = sizeof option_table / sizeof *option_table;
 
-size_t option_place(size_t offset) {
-    size_t place = 0;
-    while (option_table[place].kind == NULL || option_table[place].offset != offset)
-        place++;
-    return place;
-}
 _Static_assert(sizeof option_table / sizeof *option_table <= MAX_OPTIONS, "given has no room");
 
 /* ---- what was given ---- */
@@ -157,7 +151,7 @@ const options options_usual = {.fail_on = {.unexplained_percent = 5},
                                .format = FORMAT_TEXT,
                                .memory_model = -1,
                                .effects = {POPLINER_EFFECTS_ALL, POPLINER_ACCUMULATORS_AUTO},
-                               .ipu = ALL_IPUS};
+                               .reading = POPLINER_ANALYSIS_OPTIONS_INIT};
 
 const char *options_shown_path(const options *o, const char *path) {
     const char *end = path + strlen(path);

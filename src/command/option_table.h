@@ -41,7 +41,6 @@ typedef struct value_kind {
     /* Sets the member at `field`, which is zeroed or as before. `text` is NULL for flags, and lives
      * as long as the options. */
     bool (*parse)(const char *text, void *field, problem *why);
-    size_t size;      /* of a member that is compared with the usual one; 0: what is given is not */
     bool is_list;     /* values add up; else the last one counts */
     bool is_optional; /* the value may be left out */
 } value_kind;
@@ -91,9 +90,6 @@ const option *option_find(const char *name, size_t length);
 popliner_status option_note(const option *o, const char *value, options *result,
                             popliner_error *error);
 
-/* The place in the table of the option with this member. */
-size_t option_place(size_t offset);
-
 /* A relation between options. Its sides are options, with blanks between them; "slack
  * recompute=auto": of some options values with this word count alone. relations.c has what is no
  * word of a value: "num-ipus=range", "costs" for a file of costs, and so on. */
@@ -112,7 +108,7 @@ extern const size_t num_option_relations;
 #define SEVERAL RANGES " pareto total-ipus"
 
 /* The last value of an option; NULL if it was not given. */
-const char *option_value_given(const options *o, size_t offset);
+const char *option_value_given(const options *o, const char *name);
 
 /* Finds the first that was given of a list such as "slack recompute=auto", and writes how messages
  * call it: "--slack", "--recompute auto", "several --report". */
@@ -121,9 +117,6 @@ bool option_find_given(const options *o, const char *list, char said[SAID_BYTES]
 
 /* "--output tiles", "--memory-totals". */
 const char *option_name_wanted(const wanted_output *w, char text[SAID_BYTES]);
-
-/* Whether a value of an option is the word, or a list that has it: "5,layers=3" has "layers". */
-bool option_has_word(const char *value, const char *word, size_t length);
 
 /* Rejects options that exclude each other, or lack another. Errors: USAGE. */
 popliner_status options_check_relations(const options *o, popliner_error *error);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "command/values.h"
+#include "popliner/analysis.h"
 #include "popliner/changes.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
@@ -26,9 +27,9 @@ typedef struct asked_ipus {
     value_range range; /* instead */
 } asked_ipus;
 
-/* The value of an IPU, or of the link between two. */
+/* The value of IPUs, or of the link between two. */
 typedef struct ipu_value {
-    popliner_ipu_link link; /* without a second IPU (SIZE_MAX) of the first one, in `bytes` alone */
+    popliner_ipu_link link; /* or the first and the last of some IPUs, and a value in `bytes` */
     const char *text;       /* of the option */
 } ipu_value;
 
@@ -53,7 +54,7 @@ typedef struct asked_objectives {
 typedef struct by_ipu {
     ipu_value *items;
     size_t count;
-    size_t end_ipu;             /* after the largest one; of links, after their first ones */
+    size_t end_ipu;             /* after the largest one; not of links */
     popliner_ipu_link all;      /* of the others; 0: not said */
     popliner_ipu_link replicas; /* between replicas; 0: not said */
     size_t num_listed;          /* IPUs 0, 1, ... that a plain list has values of */
@@ -68,6 +69,7 @@ typedef struct asked_map {
     size_t num_stages;
     size_t interleaved; /* so many stages on each IPU, in turn; 0: not so */
     bool is_v;          /* V-shaped: two stages on each IPU */
+    bool is_shared;     /* stages share an IPU */
     bool is_any;        /* popliner chooses */
     bool is_replicated; /* popliner chooses how many IPUs each stage has */
 } asked_map;
@@ -196,14 +198,12 @@ typedef struct asked_rules {
 /* 1, where there are layers and the solver knows of them. */
 #define MIN_LAYERS_USUAL POPLINER_USUAL_UNITS
 
-/* As --ipu: not said. */
-#define ALL_IPUS SIZE_MAX
-
 /* The request of the user. Texts belong to `files`. */
 typedef struct options {
-    const char *profile; /* or a directory, or a saved analysis */
-    const char *debug;   /* NULL: look for it */
-    const char *costs;   /* a file of costs instead of a profile, by its content */
+    popliner_analysis_options reading; /* how it is read */
+    const char *profile;               /* or a directory, or a saved analysis */
+    const char *debug;                 /* NULL: look for it */
+    const char *costs;                 /* a file of costs instead of a profile, by its content */
     argument_files files;
 
     bool tables; /* one of PopLiner 1.0.0 */
@@ -226,7 +226,6 @@ typedef struct options {
     int memory_model; /* popliner_memory_model; below 0: not said */
     asked_layers layers;
     asked_failures fail_on;
-    size_t ipu; /* ALL_IPUS, or the one whose tiles alone count */
     asked_ipus num_ipus;
     asked_objectives objective;
     double slack_percent;
@@ -241,16 +240,11 @@ typedef struct options {
     asked_effects effects;
     popliner_need need;
     double time_limit_seconds; /* 0: none */
-    uint64_t max_memory_bytes; /* 0: none */
     const value_range *sweep;  /* the values of a table; NULL: none */
     asked_objectives pareto;   /* two, and those that decide between equals */
-    popliner_layer_order layer_order;
-    const char *layer_name_regex;
-    const char *inputs_regex_layer_0;
 
     bool paths; /* pages and comparisons have them */
 
-    size_t num_threads; /* 0: as many as there are processors */
     bool quiet;
     bool verbose;
     const char *help; /* a topic, "" for none; NULL: no help */
@@ -273,16 +267,9 @@ bool options_are_together(const options *o);
 /* The path as answers show it: as it is with --paths, else its last part. */
 const char *options_shown_path(const options *o, const char *path);
 
-/* The words of a page that contain an option: what is read, which tiles of it, what counts as
- * memory, the pipeline, the constraints. */
-typedef enum copied {
-    COPIED_NOT,
-    COPIED_INPUT,
-    COPIED_TILES,
-    COPIED_MEMORY,
-    COPIED_PIPELINE,
-    COPIED_CONSTRAINT
-} copied;
+/* The words of a page that contain an option: what is read and counts as memory, the pipeline, the
+ * constraints. */
+typedef enum copied { COPIED_NOT, COPIED_INPUT, COPIED_PIPELINE, COPIED_CONSTRAINT } copied;
 
 /* The option that says which IPU each stage is on, or NULL if none does. */
 const char *options_map_name(const options *o);

@@ -8,9 +8,6 @@
 
 #include "command/run_files.h"
 
-#define IS_GIVEN(o, member) ((o)->given[option_place(offsetof(options, member))].count > 0)
-#define GIVEN_VALUE(o, member) option_value_given(o, offsetof(options, member))
-
 /* ---- outputs ---- */
 
 const wanted_output *options_wanted(const options *o, int own_kind) {
@@ -186,9 +183,10 @@ bool options_has_reserve(const options *o) {
 }
 
 static void settle_effects(options *o) {
-    const char *effects = GIVEN_VALUE(o, effects);
+    char said[SAID_BYTES];
     /* what is kept free takes the place of what the layout wastes */
-    if (options_has_reserve(o) && (effects == NULL || option_has_word(effects, "all", 3)))
+    if (options_has_reserve(o) &&
+        (!option_find_given(o, "effects", said) || option_find_given(o, "effects=all", said)))
         o->effects.mask &= ~(unsigned)POPLINER_EFFECT_LAYOUT;
 }
 
@@ -209,7 +207,7 @@ static popliner_status check_solving(const options *o, popliner_error *error) {
         return fail_usage(error,
                           "--num-ipus %s: with --total-ipus it is the length of a pipeline: begin "
                           "at most at %zu, and leave out steps",
-                          GIVEN_VALUE(o, num_ipus), o->total_ipus);
+                          option_value_given(o, "num-ipus"), o->total_ipus);
     if (o->recompute.way == POPLINER_RECOMPUTE_AUTO && o->total_ipus > 0 && options_chunks(o) > 1)
         return fail_usage(error,
                           "--recompute auto: not with --total-ipus and --device-map %s, whose step "
@@ -338,7 +336,7 @@ static popliner_status settle_original(options *o, popliner_error *error) {
     char said[SAID_BYTES];
     const bool is_table = prints_table(o);
     const bool adds_stages =
-        (is_table || o->save_to_file != NULL || IS_GIVEN(o, load_from_file)) && o->solve &&
+        (is_table || option_find_given(o, "save-to-file load-from-file", said)) && o->solve &&
         options_printed(o) == NULL && o->compare == NULL && o->evaluate == NULL &&
         !option_find_given(o, SEVERAL " compiled", said) &&
         (!o->has_format || (o->format != POPLINER_FORMAT_JSON && o->format != FORMAT_TEXT));
@@ -387,7 +385,7 @@ static popliner_status settle(options *o, popliner_error *error) {
         o->actions ^= SOLVE | EVALUATE;
     settle_order(o);
     o->solve = (o->actions & SOLVE) != 0;
-    o->has_format = IS_GIVEN(o, format);
+    o->has_format = option_find_given(o, "format", said);
     const bool is_of_pipeline = o->total_ipus > 0; /* whose length the range limits */
     if (is_of_pipeline && o->num_ipus.range.last > 0)
         o->num_ipus.number = (size_t)o->num_ipus.range.last;

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/option_table.h"
+#include "command/session.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -272,6 +273,7 @@ popliner_status options_parse(int argc, char **argv, options *result, popliner_e
     parsing p = {.result = result};
     argument_files *files = &result->files;
     *result = options_usual;
+    result->reading.option_names = &option_names;
     for (size_t i = 0; i < POPLINER_NUM_GROWTHS; i++)
         result->fail_on.growth_percent[i] = -1;
     TRY(expand(files, argc, argv, error));

@@ -66,18 +66,12 @@ static void add_option(growing_text *w, const char *name, const char *value) {
     }
 }
 
-/* Adds each option of these words that is not as usual, in the order of the help. */
+/* Adds each option of these words that was given, in the order of the help. */
 static void add_options(growing_text *w, const options *o, copied words) {
     for (size_t i = 0; i < num_options; i++) {
         const option *own = &option_table[i];
         const repeated *list = &o->given[i];
-        const bool is_usual =
-            own->kind != NULL && own->kind->size > 0 &&
-            memcmp((const char *)o + own->offset, (const char *)&options_usual + own->offset,
-                   own->kind->size) == 0;
-        if (own->copied != words || list->count == 0 || is_usual)
-            continue;
-        for (size_t k = own->kind->is_list ? 0 : list->count - 1; k < list->count; k++)
+        for (size_t k = 0; own->copied == words && k < list->count; k++)
             add_option(w, own->name, list->texts[k]);
     }
 }
@@ -96,11 +90,6 @@ static growing_text command_words(const options *o) {
     if (o->debug != NULL)
         add_file(&w, o, o->debug);
     add_options(&w, o, COPIED_INPUT);
-    add_options(&w, o, COPIED_TILES);
-    if (o->memory_model == (int)POPLINER_MEMORY_MODEL_POPLINER)
-        add_option(&w, "memory-model", "popliner");
-    else
-        add_options(&w, o, COPIED_MEMORY);
     return w;
 }
 

@@ -6,12 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *option_value_given(const options *o, size_t offset) {
-    const repeated *texts = &o->given[option_place(offset)];
+const char *option_value_given(const options *o, const char *name) {
+    const repeated *texts = &o->given[option_find(name, strlen(name)) - option_table];
     return texts->count == 0 ? NULL : texts->texts[texts->count - 1];
 }
 
-bool option_has_word(const char *value, const char *word, size_t length) {
+/* Whether a value of an option is the word, or a list that has it: "5,layers=3" has "layers". */
+static bool has_word(const char *value, const char *word, size_t length) {
     for (; value != NULL; value = strchr(value, ','), value += value != NULL)
         if (strncmp(value, word, length) == 0 && strchr(",:=.", value[length]) != NULL)
             return true; /* strchr also finds the end */
@@ -20,69 +21,8 @@ bool option_has_word(const char *value, const char *word, size_t length) {
 
 /* ---- what relations name ---- */
 
-/* Besides options, and words of their values. What is written by outputs comes last. */
-enum {
-    COSTS,
-    FIXED_CUTS,
-    STORED,
-    SEVERAL_REPORTS,
-    RANGE_OF_IPUS,
-    RANGE_OF_MEMORY,
-    SINGLE_MEMORY,
-    SINGLE_LINK,
-    MAP_OF_LIST,
-    SHARED_MAP,
-    RECOMPUTE_LIST,
-    RECOMPUTE_CHOICE,
-    COPIES,
-    COPIES_OF_MAP,
-    OUTPUT_OF_PROFILES,
-    OUTPUT_OF_ONE,
-    OUTPUT_OF_SPLIT,
-    OUTPUT_PLAN_OF_FRAMEWORK,
-    OUTPUT_PRINTED_ORIGINAL,
-    NUM_FACTS
-};
-static const char *const facts[NUM_FACTS][2] = {
-    [COSTS] = {"costs", "a file of costs"},
-    [FIXED_CUTS] = {"fixed-cuts", "--evaluate of a file of costs"},
-    [STORED] = {"stored", "a stored analysis"},
-    [SEVERAL_REPORTS] = {"report=several", "several --report"},
-    [RANGE_OF_IPUS] = {"num-ipus=range", "a range of --num-ipus"},
-    [RANGE_OF_MEMORY] = {"mem-per-tile=range", "a range of --mem-per-tile"},
-    [SINGLE_MEMORY] = {"mem-per-tile=single", "--mem-per-tile I="},
-    [SINGLE_LINK] = {"bandwidth=single", "--bandwidth I-J="},
-    [MAP_OF_LIST] = {"device-map=list", "a list of --device-map"},
-    [SHARED_MAP] = {"device-map=shared", "--device-map "},
-    [RECOMPUTE_LIST] = {"recompute=list", "a list of --recompute"},
-    [RECOMPUTE_CHOICE] = {"recompute=auto:", "--recompute "},
-    [COPIES] = {"schedule=copies", "--schedule "},
-    [COPIES_OF_MAP] = {"schedule=mapped", "--schedule "},
-    [OUTPUT_OF_PROFILES] = {"output:profile", ""},
-    [OUTPUT_OF_ONE] = {"output:report", ""},
-    [OUTPUT_OF_SPLIT] = {"output:split", ""},
-    [OUTPUT_PLAN_OF_FRAMEWORK] = {"output:framework", ""},
-    [OUTPUT_PRINTED_ORIGINAL] = {"output:original", ""},
-};
-
-/* Whether a fact about outputs holds for this one. */
-static bool holds_for(const options *o, int fact, const wanted_output *w) {
-    const output *what = w->what;
-    switch (fact) {
-    case OUTPUT_OF_PROFILES:
-        return !what->takes_costs;
-    case OUTPUT_OF_ONE:
-        return !what->takes_reports;
-    case OUTPUT_OF_SPLIT: /* of the one split of --solve or --evaluate */
-        return what->kind == OUTPUT_TRACE
-                   ? (o->actions & (SOLVE | EVALUATE)) != 0
-                   : what->kind != OUTPUT_REPORT && what->kind != OUTPUT_FRAMEWORK &&
-                         (what->implied & SOLVE) != 0;
-    case OUTPUT_PLAN_OF_FRAMEWORK:
-        return what->kind == OUTPUT_FRAMEWORK;
-    default:
-        return what->kind == OUTPUT_ORIGINAL && w->path == NULL;
-    }
+static bool is_name(const char *known, const char *name, size_t size) {
+    return strlen(known) == size && memcmp(known, name, size) == 0;
 }
 
 const char *option_name_wanted(const wanted_output *w, char text[SAID_BYTES]) {
@@ -92,49 +32,58 @@ const char *option_name_wanted(const wanted_output *w, char text[SAID_BYTES]) {
     return text;
 }
 
-/* Whether stages share an IPU of a device map. */
-static bool shares_an_ipu(const asked_map *map) {
-    for (size_t i = 0; i < map->num_stages; i++)
-        for (size_t k = i + 1; k < map->num_stages; k++)
-            if (map->ipus[i] == map->ipus[k])
-                return true;
-    return map->is_v || map->interleaved > 1;
+/* The first output of which "output:NAME" holds; NULL: there is none. */
+static const wanted_output *find_output(const options *o, const char *name, size_t size) {
+    for (const wanted_output *w = o->outputs.items; w < o->outputs.items + o->outputs.count; w++) {
+        const output *what = w->what;
+        const bool is_plan = what->kind == OUTPUT_FRAMEWORK;
+        const bool is_of_split = /* the one of --solve or --evaluate */
+            what->kind == OUTPUT_TRACE
+                ? (o->actions & (SOLVE | EVALUATE)) != 0
+                : what->kind != OUTPUT_REPORT && !is_plan && (what->implied & SOLVE) != 0;
+        if ((!what->takes_costs && is_name("output:profile", name, size)) ||
+            (!what->takes_reports && is_name("output:report", name, size)) ||
+            (is_of_split && is_name("output:split", name, size)) ||
+            (is_plan && is_name("output:framework", name, size)) ||
+            (what->kind == OUTPUT_ORIGINAL && w->path == NULL &&
+             is_name("output:original", name, size)))
+            return w;
+    }
+    return NULL;
 }
 
-/* Whether it holds, and how messages call it. */
-static bool holds(const options *o, int fact, char said[SAID_BYTES]) {
+/* A fact that is neither an option nor a word of its value. */
+typedef struct fact {
+    const char *name; /* NULL: none has the name */
+    bool holds;
+    const char *said; /* how messages call it: this, and its value */
+    const char *value;
+} fact;
+
+static fact find_fact(const options *o, const char *name, size_t size) {
     const by_ipu *limits = &o->lists[LIST_LIMITS];
-    const bool is_of_schedule = fact == COPIES || fact == COPIES_OF_MAP;
-    const bool are[] = {
-        [COSTS] = o->costs != NULL,
-        [FIXED_CUTS] = options_fix_cuts(o),
-        [STORED] = o->load_from_file,
-        [SEVERAL_REPORTS] = options_are_together(o),
-        [RANGE_OF_IPUS] = o->num_ipus.range.last > 0 && o->total_ipus == 0, /* else a length */
-        [RANGE_OF_MEMORY] = limits->range.last > 0,
-        [SINGLE_MEMORY] = limits->count > 0,
-        [SINGLE_LINK] = o->lists[LIST_LINKS].count > 0,
-        [MAP_OF_LIST] = o->device_map.ipus != NULL,
-        [SHARED_MAP] =
-            fact == SHARED_MAP && o->device_map.text != NULL && shares_an_ipu(&o->device_map),
-        [RECOMPUTE_LIST] = o->recompute.each != NULL,
-        [RECOMPUTE_CHOICE] = o->recompute.ways != 0,
-        [COPIES] = o->schedule.copies != NULL,
-        [COPIES_OF_MAP] = o->schedule.rule.rule > POPLINER_COPIES_GPIPE,
+    const char *schedule = o->schedule.text;
+    const bool is_range = o->num_ipus.range.last > 0 && o->total_ipus == 0; /* else a length */
+    const fact facts[] = {
+        {"costs", o->costs != NULL, "a file of costs", ""},
+        {"fixed-cuts", options_fix_cuts(o), "--evaluate of a file of costs", ""},
+        {"stored", o->load_from_file, "a stored analysis", ""},
+        {"report=several", options_are_together(o), "several --report", ""},
+        {"num-ipus=range", is_range, "a range of --num-ipus", ""},
+        {"mem-per-tile=range", limits->range.last > 0, "a range of --mem-per-tile", ""},
+        {"mem-per-tile=single", limits->count > 0, "--mem-per-tile I=", ""},
+        {"bandwidth=single", o->lists[LIST_LINKS].count > 0, "--bandwidth I-J=", ""},
+        {"device-map=list", o->device_map.ipus != NULL, "a list of --device-map", ""},
+        {"device-map=shared", o->device_map.is_shared, "--device-map ", o->device_map.text},
+        {"recompute=list", o->recompute.each != NULL, "a list of --recompute", ""},
+        {"recompute=auto:", o->recompute.ways != 0, "--recompute ", o->recompute.text},
+        {"schedule=copies", o->schedule.copies != NULL, "--schedule ", schedule},
+        {"schedule=mapped", o->schedule.rule.rule > POPLINER_COPIES_GPIPE, "--schedule ", schedule},
     };
-    for (size_t i = 0; fact >= OUTPUT_OF_PROFILES && i < o->outputs.count; i++)
-        if (holds_for(o, fact, &o->outputs.items[i])) {
-            option_name_wanted(&o->outputs.items[i], said);
-            return true;
-        }
-    if (fact >= OUTPUT_OF_PROFILES || !are[fact])
-        return false;
-    snprintf(said, SAID_BYTES, "%s%s", facts[fact][1],
-             fact == SHARED_MAP         ? o->device_map.text
-             : fact == RECOMPUTE_CHOICE ? o->recompute.text
-             : is_of_schedule           ? o->schedule.text
-                                        : "");
-    return true;
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        if (is_name(facts[i].name, name, size))
+            return facts[i];
+    return (fact){.name = NULL};
 }
 
 /* Whether an option was given, or a value of it that has the word after its '='. */
@@ -145,7 +94,7 @@ static bool is_given(const options *o, const char *name, size_t size) {
     if (texts->count == 0 || length == size)
         return texts->count > 0;
     for (size_t i = own->kind->is_list ? 0 : texts->count - 1; i < texts->count; i++)
-        if (option_has_word(texts->texts[i], name + length + 1, size - length - 1))
+        if (has_word(texts->texts[i], name + length + 1, size - length - 1))
             return true;
     return false;
 }
@@ -154,13 +103,15 @@ bool option_find_given(const options *o, const char *list, char said[SAID_BYTES]
     for (const char *name = list; *name != '\0'; name += strspn(name, " ")) {
         const size_t size = strcspn(name, " ");
         const size_t length = strcspn(name, "= ");
-        int fact = 0;
-        while (fact < NUM_FACTS &&
-               (strlen(facts[fact][0]) != size || memcmp(name, facts[fact][0], size) != 0))
-            fact++;
-        if (fact < NUM_FACTS && holds(o, fact, said))
+        const fact own = find_fact(o, name, size);
+        if (strncmp(name, "output:", 7) == 0) {
+            const wanted_output *w = find_output(o, name, size);
+            if (w != NULL)
+                return option_name_wanted(w, said) != NULL;
+        } else if (own.holds) {
+            snprintf(said, SAID_BYTES, "%s%s", own.said, own.value);
             return true;
-        if (fact == NUM_FACTS && is_given(o, name, size)) {
+        } else if (own.name == NULL && is_given(o, name, size)) {
             snprintf(said, SAID_BYTES, "--%.*s%s%.*s", (int)length, name, length < size ? " " : "",
                      length < size ? (int)(size - length - 1) : 0, name + length + 1);
             return true;

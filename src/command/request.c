@@ -247,11 +247,7 @@ popliner_status request_no_unit(const request *r, const char *option, const char
 
 popliner_status request_check(const options *o, popliner_error *error) {
     request r = {0};
-    popliner_analysis_options how = POPLINER_ANALYSIS_OPTIONS_INIT;
-    how.layer_name_regex = o->layer_name_regex;
-    how.first_layer_regex = o->inputs_regex_layer_0;
-    how.option_names = &option_names;
-    TRY(popliner_analysis_options_check(&how, error));
+    TRY(popliner_analysis_options_check(&o->reading, error));
     TRY(take_objectives(&r, o, error));
     popliner_status status = request_take_map(&r, o, error);
     if (status == POPLINER_OK)
@@ -321,9 +317,7 @@ static popliner_status complete(request *r, session *s, uint64_t limit_bytes,
     if (options_fix_cuts(o))
         fix_cuts(r, o);
     TRY(request_set_limits(r, s, limit_bytes, file, error));
-    for (size_t list = LIST_LIMITS + 1; list < NUM_LISTS; list++)
-        TRY(request_set_list(r, (ipu_list)list, s, file, error));
-    return POPLINER_OK;
+    return request_set_speeds(r, s, file, error);
 }
 
 popliner_pipeline request_pipeline(const request *r, size_t max_stages) {

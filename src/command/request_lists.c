@@ -82,50 +82,39 @@ static const char *take_ipus(bool is_of_links, const char *text, uint64_t ipus[2
     return *rest != '=' || (is_of_links ? ipus[0] == ipus[1] : ipus[0] > ipus[1]) ? NULL : rest + 1;
 }
 
-static ipu_value *find_value(by_ipu *values, const popliner_ipu_link *of) {
-    const bool is_new = of->second_ipu == SIZE_MAX && of->first_ipu >= values->end_ipu;
-    /* first where it is if the items go on one by one from the first IPU, so that a range
-     * takes time in proportion to its length */
-    const size_t before = values->count > 0 ? values->items[0].link.first_ipu : 0;
-    const size_t first = before <= of->first_ipu ? of->first_ipu - before : 0;
-    for (size_t i = 0; !is_new && i < values->count; i++) {
-        ipu_value *v = &values->items[(first + i) % values->count];
-        if ((v->link.first_ipu == of->first_ipu && v->link.second_ipu == of->second_ipu) ||
-            (v->link.first_ipu == of->second_ipu && v->link.second_ipu == of->first_ipu))
-            return v;
-    }
-    return NULL;
+static bool is_same_link(const popliner_ipu_link *a, const popliner_ipu_link *b) {
+    return (a->first_ipu == b->first_ipu && a->second_ipu == b->second_ipu) ||
+           (a->first_ipu == b->second_ipu && a->second_ipu == b->first_ipu);
 }
 
-static bool add_value(by_ipu *values, const popliner_ipu_link *link, const char *text) {
-    ipu_value *items = realloc(values->items, (values->count + 1) * sizeof *items);
-    if (items == NULL)
-        return false;
-    items[values->count++] = (ipu_value){*link, text};
-    values->items = items;
-    if (link->first_ipu >= values->end_ipu)
-        values->end_ipu = link->first_ipu + 1;
-    return true;
-}
-
-/* Sets the value of one; of two in different options the last one counts. */
-static bool set_value(by_ipu *values, const popliner_ipu_link *link, const char *text,
-                      problem *why) {
+/* Adds a value. Of two in different options the last one counts, in one there may not be two. */
+static bool add_value(by_ipu *values, const ipu_value *own, problem *why) {
+    const popliner_ipu_link *link = &own->link;
+    const bool is_of_links = why->row->kind == &kind_bandwidths;
     const char *what = why->row->kind == &kind_reserve         ? "reserve"
                        : why->row->kind == &kind_speeds        ? "speed"
                        : why->row->kind == &kind_memory_by_ipu ? "limit"
                                                                : "bandwidth";
-    ipu_value *own = find_value(values, link);
-    if (own == NULL) {
-        why->lacks_memory = !add_value(values, link, text);
-        return !why->lacks_memory;
+    const bool is_new = !is_of_links && link->first_ipu >= values->end_ipu;
+    for (size_t i = values->count; !is_new && i > 0 && values->items[i - 1].text == own->text;
+         i--) {
+        const popliner_ipu_link *other = &values->items[i - 1].link;
+        const size_t first =
+            link->first_ipu > other->first_ipu ? link->first_ipu : other->first_ipu;
+        if (is_of_links && is_same_link(link, other))
+            return problem_is(why, "the link of IPUs %zu and %zu has a %s already", link->first_ipu,
+                              link->second_ipu, what);
+        if (!is_of_links && first <= link->second_ipu && first <= other->second_ipu)
+            return problem_is(why, "IPU %zu has a %s already", first, what);
     }
-    if (own->text == text && link->second_ipu != SIZE_MAX)
-        return problem_is(why, "the link of IPUs %zu and %zu has a %s already", link->first_ipu,
-                          link->second_ipu, what);
-    if (own->text == text)
-        return problem_is(why, "IPU %zu has a %s already", link->first_ipu, what);
-    *own = (ipu_value){*link, text};
+    ipu_value *items = realloc(values->items, (values->count + 1) * sizeof *items);
+    why->lacks_memory = items == NULL;
+    if (items == NULL)
+        return false;
+    items[values->count++] = *own;
+    values->items = items;
+    if (!is_of_links && link->second_ipu >= values->end_ipu)
+        values->end_ipu = link->second_ipu + 1;
     return true;
 }
 
@@ -163,25 +152,21 @@ static const char *parse_single(const char *text, const char *member, bool is_li
     const bool is_of_links = why->row->kind == &kind_bandwidths;
     const size_t num_digits = strspn(member, "0123456789");
     uint64_t ipus[2] = {values->num_listed, values->num_listed};
-    popliner_ipu_link link = {0};
+    ipu_value own = {.text = text};
     if (is_of_links && strncmp(member, replicas, strlen(replicas)) == 0)
         return take_amount(member + strlen(replicas), why->row->kind, &values->replicas);
     /* "600,000" is one number to its author */
     if (is_listed && values->num_listed++ > 0 && num_digits == 3 && strchr(",", member[3]) != NULL)
         return NULL;
     const char *amount = is_listed ? member : take_ipus(is_of_links, member, ipus);
-    const char *end = amount == NULL ? NULL : take_amount(amount, why->row->kind, &link);
-    if (end != NULL && why->row->kind == &kind_reserve && link.cycles != RESERVE_BYTES) {
+    const char *end = amount == NULL ? NULL : take_amount(amount, why->row->kind, &own.link);
+    if (end != NULL && why->row->kind == &kind_reserve && own.link.cycles != RESERVE_BYTES) {
         problem_is(why, "expected bytes for single IPUs, like 0=1GiB");
         return NULL;
     }
-    for (uint64_t ipu = ipus[0]; end != NULL && ipu <= (is_of_links ? ipus[0] : ipus[1]); ipu++) {
-        link.first_ipu = (size_t)ipu;
-        link.second_ipu = is_of_links ? (size_t)ipus[1] : SIZE_MAX;
-        if (!set_value(values, &link, text, why))
-            return NULL;
-    }
-    return end;
+    own.link.first_ipu = (size_t)ipus[0];
+    own.link.second_ipu = (size_t)ipus[1];
+    return end != NULL && ipus[0] <= POPLINER_MAX_IPU && add_value(values, &own, why) ? end : NULL;
 }
 
 static bool parse_by_ipu(const char *text, void *field, problem *why) {
@@ -239,11 +224,13 @@ const value_kind kind_bandwidths = {
                             {.name = NULL}},
     .expected = "bytes in a cycle, like 64 or 34.6, of one link 1-2=64, or replicas=64"};
 
-static const char *name_of(ipu_list list) {
-    return option_table[option_place(offsetof(options, lists) + list * sizeof(by_ipu))].name;
-}
-
 /* ---- what is asked ---- */
+
+/* The value of an IPU that has none. */
+#define NOT_SAID UINT64_MAX
+
+/* Costs that say nothing of devices. */
+static const popliner_costs_file no_file;
 
 /* How many IPUs there are without a map, at most. */
 static size_t most_ipus(const request *r, const options *asked) {
@@ -277,139 +264,98 @@ static bool has_link(const request *r, const options *asked, const popliner_ipu_
            b < most_ipus(r, asked);
 }
 
-/* Refuses what is said of an IPU where no stage runs, or of a link that carries nothing. */
-static popliner_status check_used(const request *r, const session *s, ipu_list list,
-                                  const popliner_ipu_link *v, popliner_error *error) {
-    if ((list == LIST_SPEEDS || list == LIST_RESERVES) &&
-        !request_has_ipu(r, &s->options, v->first_ipu))
-        return fail_usage(error,
-                          "--%s: no stage can run on IPU %zu; see --num-ipus and --device-map",
-                          name_of(list), v->first_ipu);
-    if (list == LIST_LINKS && !has_link(r, &s->options, v))
-        return fail_usage(error,
-                          "--bandwidth: no cut can be between IPUs %zu and %zu; see "
-                          "--num-ipus and --device-map",
-                          v->first_ipu, v->second_ipu);
-    return POPLINER_OK;
-}
-
-/* Adds the value of an IPU or a link, unless it has one; false without memory. */
-static bool add_missing(by_ipu *values, popliner_ipu_link own) {
-    return find_value(values, &own) != NULL || add_value(values, &own, NULL);
-}
-
-/* Adds what is said of other IPUs: a speed of all to each where a stage may run, then those of a
- * file of costs (NULL: none). False without memory. */
-static bool add_others(const request *r, ipu_list list, by_ipu *values,
-                       const popliner_costs_file *file) {
-    const popliner_solver_options *o = &r->solver;
-    const size_t num_places = o->num_mapped_stages > 0 ? o->num_mapped_stages : o->num_ipus;
-    const bool is_spread = list == LIST_SPEEDS && values->all.bytes > 0;
-    bool has_memory = true;
-    for (size_t i = 0; is_spread && has_memory && i < num_places; i++)
-        has_memory =
-            add_missing(values, (popliner_ipu_link){o->num_mapped_stages > 0 ? o->device_map[i] : i,
-                                                    SIZE_MAX, values->all.bytes, 0});
-    if (file == NULL)
-        return has_memory;
-    const popliner_ipu_value *told = list == LIST_SPEEDS ? file->ipu_speeds : file->ipu_limits;
-    const size_t num_told = list == LIST_SPEEDS   ? file->num_ipu_speeds
-                            : list == LIST_LIMITS ? file->num_ipu_limits
-                                                  : 0;
-    for (size_t i = 0; has_memory && i < num_told; i++)
-        has_memory =
-            add_missing(values, (popliner_ipu_link){told[i].ipu, SIZE_MAX, told[i].value, 0});
-    for (size_t i = 0; list == LIST_LINKS && has_memory && i < file->num_ipu_links; i++)
-        has_memory = add_missing(values, file->ipu_links[i]);
-    if (list == LIST_LINKS && values->all.bytes == 0)
-        values->all = file->link_bandwidth;
-    return has_memory;
-}
-
-/* Makes the values those of the solver. */
-static popliner_status store(request *r, ipu_list list, const by_ipu *values,
-                             popliner_error *error) {
-    popliner_solver_options *o = &r->solver;
-    const popliner_ipu_value **const arrays[] = {[LIST_RESERVES] = &o->ipu_reserves,
-                                                 [LIST_LIMITS] = &o->ipu_limits,
-                                                 [LIST_SPEEDS] = &o->ipu_speeds};
-    size_t *const counts[] = {[LIST_RESERVES] = &o->num_ipu_reserves,
-                              [LIST_LIMITS] = &o->num_ipu_limits,
-                              [LIST_SPEEDS] = &o->num_ipu_speeds,
-                              [LIST_LINKS] = &o->num_ipu_links};
+static popliner_status set_links(request *r, const session *s, const popliner_costs_file *file,
+                                 popliner_error *error) {
+    const by_ipu *asked = &s->options.lists[LIST_LINKS];
+    const size_t num_told = file->num_ipu_links;
+    popliner_ipu_link *links = calloc(asked->count + num_told + 1, sizeof *links);
     size_t count = 0;
-    void *array = r->ipu_lists[list] = calloc(values->count + 1, sizeof(popliner_ipu_link));
-    popliner_ipu_value *own = array;
-    popliner_ipu_link *links = array;
-    if (array == NULL)
+    r->ipu_lists[LIST_LINKS] = links;
+    if (links == NULL)
         return fail_memory(error, "the constraints");
-    for (size_t i = 0; i < values->count; i++) {
-        const popliner_ipu_link *v = &values->items[i].link;
-        if (list == LIST_LINKS)
-            links[count++] = *v;
-        else if (list != LIST_SPEEDS || v->bytes != POPLINER_SPEED_ONE)
-            own[count++] = (popliner_ipu_value){v->first_ipu, v->bytes};
-    }
-    *counts[list] = count;
-    if (list != LIST_LINKS) {
-        *arrays[list] = own;
-        return POPLINER_OK;
-    }
-    o->ipu_links = links;
-    o->link_bandwidth = values->all;
-    return POPLINER_OK;
-}
-
-popliner_status request_set_list(request *r, ipu_list list, const session *s,
-                                 const popliner_costs_file *file, popliner_error *error) {
-    const by_ipu *asked = &s->options.lists[list];
-    by_ipu values = {.all = asked->all};
-    bool has_memory = true;
-    if (list == LIST_LINKS && (asked->count > 0 || asked->all.bytes > 0) && file != NULL &&
-        file->cuts_per_unit != 1)
+    if ((asked->count > 0 || asked->all.bytes > 0) && file != &no_file && file->cuts_per_unit != 1)
         return fail_usage(error,
                           "--bandwidth: the traffic of this graph is in units of time, which "
                           "are among its cycles already; leave it out");
-    for (size_t i = 0; i < asked->count; i++)
-        TRY(check_used(r, s, list, &asked->items[i].link, error));
-    for (size_t i = 0; has_memory && i < asked->count; i++)
-        has_memory = add_value(&values, &asked->items[i].link, NULL);
-    const popliner_status status = has_memory && add_others(r, list, &values, file)
-                                       ? store(r, list, &values, error)
-                                       : fail_memory(error, "the constraints");
-    free(values.items);
-    return status;
+    for (size_t i = 0; i < asked->count + num_told; i++) {
+        const bool is_asked = i < asked->count;
+        const popliner_ipu_link *own =
+            is_asked ? &asked->items[i].link : &file->ipu_links[i - asked->count];
+        size_t place = 0;
+        while (place < count && !is_same_link(&links[place], own))
+            place++;
+        if (is_asked && !has_link(r, &s->options, own))
+            return fail_usage(error,
+                              "--bandwidth: no cut can be between IPUs %zu and %zu; see "
+                              "--num-ipus and --device-map",
+                              own->first_ipu, own->second_ipu);
+        if (is_asked || place == count)
+            links[place] = *own;
+        count += place == count;
+    }
+    r->solver.ipu_links = links;
+    r->solver.num_ipu_links = count;
+    r->solver.link_bandwidth = asked->all.bytes > 0 ? asked->all : file->link_bandwidth;
+    return POPLINER_OK;
 }
 
-/* Takes --reserve off the limits of single IPUs. Those with a reserve of their own get a limit:
- * what it leaves of `memory_bytes` (0: not known). */
-static popliner_status reserve_on_ipus(request *r, uint64_t memory_bytes, popliner_error *error) {
+/* Sets the values of single IPUs: those of the options, then a speed of all IPUs where a stage may
+ * run, then those of a file of costs. A limit is also what a single reserve is kept
+ * of: `memory_bytes`, or NOT_SAID. */
+static popliner_status set_values(request *r, ipu_list list, const session *s,
+                                  const popliner_costs_file *file, uint64_t memory_bytes,
+                                  popliner_error *error) {
+    enum { NUM_IPUS = POPLINER_MAX_IPU + 1 };
     popliner_solver_options *o = &r->solver;
-    const size_t most = o->num_ipu_limits + o->num_ipu_reserves;
-    popliner_ipu_value *limits =
-        realloc((popliner_ipu_value *)r->ipu_lists[LIST_LIMITS], (most + 1) * sizeof *limits);
-    if (limits == NULL)
-        return fail_memory(error, "the limits");
-    o->ipu_limits = r->ipu_lists[LIST_LIMITS] = limits;
-    for (size_t i = 0; i < o->num_ipu_reserves; i++) {
-        size_t k = 0;
-        while (k < o->num_ipu_limits && limits[k].ipu != o->ipu_reserves[i].ipu)
-            k++;
-        if (k == o->num_ipu_limits && memory_bytes == 0)
-            return fail_usage(error,
-                              "--reserve: give --mem-per-tile of IPU %zu, of which to keep "
-                              "something free",
-                              o->ipu_reserves[i].ipu);
-        if (k == o->num_ipu_limits)
-            limits[o->num_ipu_limits++] =
-                (popliner_ipu_value){o->ipu_reserves[i].ipu, memory_bytes};
+    const by_ipu *asked = &s->options.lists[list];
+    const struct {
+        const popliner_ipu_value **array; /* of the solver */
+        size_t *count;
+        const popliner_ipu_value *told;
+        size_t num_told;
+    } lists[] = {
+        [LIST_RESERVES] = {&o->ipu_reserves, &o->num_ipu_reserves, NULL, 0},
+        [LIST_LIMITS] = {&o->ipu_limits, &o->num_ipu_limits, file->ipu_limits,
+                         file->num_ipu_limits},
+        [LIST_SPEEDS] = {&o->ipu_speeds, &o->num_ipu_speeds, file->ipu_speeds,
+                         file->num_ipu_speeds},
+    };
+    const popliner_ipu_value *told = lists[list].told;
+    const size_t num_told = lists[list].num_told;
+    const size_t num_places = o->num_mapped_stages > 0 ? o->num_mapped_stages : o->num_ipus;
+    const size_t num_spread = list == LIST_SPEEDS && asked->all.bytes > 0 ? num_places : 0;
+    const size_t num_reserved = list == LIST_LIMITS ? o->num_ipu_reserves : 0;
+    if (asked->count + num_told + num_spread + num_reserved == 0)
+        return POPLINER_OK;
+    popliner_ipu_value *own = r->ipu_lists[list] = calloc(NUM_IPUS, sizeof *own);
+    if (own == NULL)
+        return fail_memory(error, "the constraints");
+    for (size_t ipu = 0; ipu < NUM_IPUS; ipu++)
+        own[ipu] = (popliner_ipu_value){ipu, NOT_SAID};
+    for (size_t i = 0; i < num_reserved; i++)
+        own[o->ipu_reserves[i].ipu].value = memory_bytes;
+    for (size_t i = 0; i < num_told; i++)
+        own[told[i].ipu].value = told[i].value;
+    for (size_t i = 0; i < num_spread && i < NUM_IPUS; i++)
+        own[o->num_mapped_stages > 0 ? o->device_map[i] : i].value = asked->all.bytes;
+    for (size_t i = 0; i < asked->count; i++) {
+        const popliner_ipu_link *v = &asked->items[i].link;
+        for (size_t ipu = v->first_ipu; ipu <= v->second_ipu; ipu++) {
+            if (list != LIST_LIMITS && !request_has_ipu(r, &s->options, ipu))
+                return fail_usage(error,
+                                  "--%s: no stage can run on IPU %zu; see --num-ipus and "
+                                  "--device-map",
+                                  list == LIST_SPEEDS ? "ipu-speed" : "reserve", ipu);
+            own[ipu].value = v->bytes;
+        }
     }
-    for (size_t i = 0; i < o->num_ipu_limits; i++) {
-        const uint64_t memory = limits[i].value;
-        if (!popliner_reserve_limit(o, limits[i].ipu, memory, &limits[i].value))
-            return fail_usage(error, "--reserve: %llu bytes are more than a tile has (%llu)",
-                              (unsigned long long)limits[i].value, (unsigned long long)memory);
-    }
+    size_t count = 0;
+    for (size_t ipu = 0; ipu < NUM_IPUS; ipu++)
+        if (own[ipu].value != NOT_SAID &&
+            (list != LIST_SPEEDS || own[ipu].value != POPLINER_SPEED_ONE))
+            own[count++] = own[ipu];
+    *lists[list].array = own;
+    *lists[list].count = count;
     return POPLINER_OK;
 }
 
@@ -418,6 +364,25 @@ static bool has_limit(const popliner_solver_options *o, size_t ipu) {
         if (o->ipu_limits[(ipu + i) % o->num_ipu_limits].ipu == ipu) /* mostly at its place */
             return true;
     return false;
+}
+
+/* Takes --reserve off the limits of single IPUs. */
+static popliner_status reserve_on_ipus(request *r, popliner_error *error) {
+    popliner_solver_options *o = &r->solver;
+    popliner_ipu_value *limits = r->ipu_lists[LIST_LIMITS];
+    for (size_t i = 0; i < o->num_ipu_reserves; i++)
+        if (!has_limit(o, o->ipu_reserves[i].ipu))
+            return fail_usage(error,
+                              "--reserve: give --mem-per-tile of IPU %zu, of which to keep "
+                              "something free",
+                              o->ipu_reserves[i].ipu);
+    for (size_t i = 0; i < o->num_ipu_limits; i++) {
+        const uint64_t memory = limits[i].value;
+        if (!popliner_reserve_limit(o, limits[i].ipu, memory, &limits[i].value))
+            return fail_usage(error, "--reserve: %llu bytes are more than a tile has (%llu)",
+                              (unsigned long long)limits[i].value, (unsigned long long)memory);
+    }
+    return POPLINER_OK;
 }
 
 /* Warns if some IPUs have limits, and another where a stage may run has none. */
@@ -456,14 +421,23 @@ static void warn_limits(const request *r, session *s) {
 popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
                                    const popliner_costs_file *file, popliner_error *error) {
     const bool is_swept = s->options.sweep != NULL && !s->options.sweep->of_ipus;
+    const uint64_t memory_bytes = is_swept ? 0 : session_memory(s, file);
     r->solver.mem_per_tile = limit_bytes;
     session_reserve(s, &r->solver);
-    TRY(request_set_list(r, LIST_RESERVES, s, file, error));
-    TRY(request_set_list(r, LIST_LIMITS, s, file, error));
-    TRY(reserve_on_ipus(r, is_swept ? 0 : session_memory(s, file), error));
+    const popliner_costs_file *told = file != NULL ? file : &no_file;
+    TRY(set_values(r, LIST_RESERVES, s, told, 0, error));
+    TRY(set_values(r, LIST_LIMITS, s, told, memory_bytes > 0 ? memory_bytes : NOT_SAID, error));
+    TRY(reserve_on_ipus(r, error));
     if (!s->is_overview) {
         warn_limits(r, s);
         warn_unlimited(r, s);
     }
     return POPLINER_OK;
+}
+
+popliner_status request_set_speeds(request *r, const session *s, const popliner_costs_file *file,
+                                   popliner_error *error) {
+    const popliner_costs_file *told = file != NULL ? file : &no_file;
+    TRY(set_values(r, LIST_SPEEDS, s, told, 0, error));
+    return set_links(r, s, told, error);
 }

@@ -87,7 +87,8 @@ popliner_status screen_overview(session *s, popliner_error *error) {
     };
     /* a stored analysis has nothing for the others */
     const size_t end = s->options.load_from_file ? 1 : NUM_HINTS;
-    const size_t num_left_out = s->options.ipu != ALL_IPUS; /* --solve is for a whole model */
+    const size_t num_left_out =
+        s->options.reading.ipu != SIZE_MAX; /* --solve is for a whole model */
     bool is_training = false;
     const popliner_plot_options how = screen_options(s, false);
     char *text = NULL;

@@ -78,7 +78,7 @@ static void limit_memory(uint64_t max_bytes) {
 
 void limits_begin(const options *o) {
     const bool is_short = o->solve && o->time_limit_seconds < LEAST_SECONDS_TO_SOLVE;
-    limit_memory(o->max_memory_bytes);
+    limit_memory(o->reading.max_memory_bytes);
     work.max_seconds =
         o->time_limit_seconds > 0 && is_short ? LEAST_SECONDS_TO_SOLVE : o->time_limit_seconds;
     work.worked_seconds = 0;
@@ -119,9 +119,9 @@ void limits_name_option(const options *o, popliner_error *error) {
     if (told.status == POPLINER_ERROR_STOPPED)
         fail(error, told.status, "%s: --time-limit, %g s, is over; give it more time", told.message,
              work.max_seconds);
-    else if (told.status == POPLINER_ERROR_MEMORY && o->max_memory_bytes > 0)
+    else if (told.status == POPLINER_ERROR_MEMORY && o->reading.max_memory_bytes > 0)
         fail(error, told.status, "%s; --max-memory allows %llu bytes", told.message,
-             (unsigned long long)o->max_memory_bytes);
+             (unsigned long long)o->reading.max_memory_bytes);
 }
 
 /* ---- Ctrl-C and SIGTERM ---- */
@@ -220,18 +220,6 @@ void session_warn(session *s, const char *format, ...) {
     log_message(&s->log, POPLINER_LEVEL_WARNING, "%s", text);
     text_add(&s->warnings, text);
     text_add(&s->warnings, "\n");
-}
-
-popliner_status session_say(session *s, popliner_certificate *certificate, popliner_error *error,
-                            popliner_level level, const char *format, ...) {
-    char text[8000];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    log_message(&s->log, level, "%s", text);
-    return certificate == NULL ? popliner_analysis_add_message(s->analysis, level, text, error)
-                               : popliner_certificate_add_message(certificate, level, text, error);
 }
 
 popliner_status session_finish_printing(popliner_error *error) {
@@ -398,19 +386,12 @@ static popliner_status check_ipu(const session *s, popliner_error *error) {
 
 popliner_status session_open(session *s, popliner_error *error) {
     const options *o = &s->options;
-    popliner_analysis_options how = POPLINER_ANALYSIS_OPTIONS_INIT;
+    popliner_analysis_options how = o->reading;
     const popliner_layer_finding *layers;
     size_t count;
     progress_reads(o->profile);
-    how.layer_name_regex = o->layer_name_regex;
-    how.first_layer_regex = o->inputs_regex_layer_0;
-    how.layer_order = o->layer_order;
-    how.num_threads = o->num_threads;
-    how.ipu = o->ipu;
-    how.max_memory_bytes = o->max_memory_bytes;
     how.should_stop = limits_are_over;
     how.listener = &s->listener;
-    how.option_names = &option_names;
     popliner_status status = o->load_from_file
                                  ? popliner_analysis_load(o->profile, &how, &s->analysis, error)
                                  : read_profile(s, &how, error);

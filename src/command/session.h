@@ -123,14 +123,8 @@ void session_reserve(const session *s, popliner_solver_options *solver);
 popliner_status session_less_reserve(const session *s, uint64_t memory_bytes, uint64_t *limit_bytes,
                                      popliner_error *error);
 
-/* Warns of the request, before there is an answer: in the log, and later in
- * all that is made of the certificate. */
+/* Warns in the log, and in all that is made of the certificate, once answer_tell is called. */
 void session_warn(session *s, const char *format, ...);
-
-/* Says something of an answer: in the log, and in all that is made of the certificate, or if that
- * is NULL in pages of the profile. Errors: MEMORY. */
-popliner_status session_say(session *s, popliner_certificate *certificate, popliner_error *error,
-                            popliner_level level, const char *format, ...);
 
 /* "IPU" or "IPUs"; for a file of costs "device" or "devices". */
 const char *session_devices(const session *s, size_t count);
@@ -192,10 +186,10 @@ popliner_status request_no_unit(const request *r, const char *option, const char
 popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
                                    const popliner_costs_file *file, popliner_error *error);
 
-/* Sets those of the command line, and those of `file` (may be NULL) for other IPUs. Errors: USAGE,
- * also for IPUs where no stage can run; MEMORY. */
-popliner_status request_set_list(request *r, ipu_list list, const session *s,
-                                 const popliner_costs_file *file, popliner_error *error);
+/* Sets the speeds of IPUs and the bandwidths of links: those of the command line, and of `file` (may
+ * be NULL) for other IPUs. Errors: USAGE, also for IPUs where no stage can run; MEMORY. */
+popliner_status request_set_speeds(request *r, const session *s, const popliner_costs_file *file,
+                                   popliner_error *error);
 
 /* Puts the rules of --require in terms of units. Errors: USAGE, MEMORY. */
 popliner_status request_take_rules(request *r, const options *o, popliner_error *error);

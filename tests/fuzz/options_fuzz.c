@@ -90,12 +90,12 @@ static void check_within_limits(const options *o) {
     FUZZ_CHECK(o->num_ipus.number <= MOST_IPUS && o->require.max_layers <= MOST_IPUS);
     FUZZ_CHECK(o->device_map.interleaved <= MOST_IPUS && o->micro_batches <= MOST_IPUS);
     FUZZ_CHECK(o->total_ipus <= MOST_IPUS && o->batch.samples <= MOST_IPUS);
-    FUZZ_CHECK(o->batch.of_micro_batch <= MOST_IPUS && o->num_threads <= MOST_IPUS);
+    FUZZ_CHECK(o->batch.of_micro_batch <= MOST_IPUS && o->reading.num_threads <= MOST_IPUS);
     const size_t least = o->require.min_layers;
     FUZZ_CHECK(least <= MOST_IPUS || least == MIN_LAYERS_USUAL);
     for (size_t i = 0; i < o->require.count; i++)
         FUZZ_CHECK(o->require.items[i].lengths[0] > 0 && o->require.items[i].ipu < MOST_STAGES);
-    FUZZ_CHECK(o->ipu <= MOST_IPUS || o->ipu == ALL_IPUS);
+    FUZZ_CHECK(o->reading.ipu <= MOST_IPUS || o->reading.ipu == SIZE_MAX);
     FUZZ_CHECK(o->slack_percent >= 0 && o->slack_percent <= 100);
     FUZZ_CHECK(o->fail_on.unexplained_percent >= 0 && o->fail_on.unexplained_percent <= 100);
     FUZZ_CHECK(o->time_limit_seconds >= 0);
