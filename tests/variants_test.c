@@ -12,6 +12,7 @@
 #include "costs/variants.h"
 #include "popliner/replicas.h"
 #include "popliner/solver.h"
+#include "solve/shared/shared.h"
 #include "test_data.h"
 
 enum { TEXT_SIZE = 1 << 12 };
@@ -114,6 +115,42 @@ static void stages_on_one_ipu_choose_together(void **state) {
     assert_int_equal(plan->status, POPLINER_PLAN_INFEASIBLE);
     assert_int_equal(plan->peak_bytes, 80 + 4 * 2);
     popliner_plan_free(plan);
+    popliner_costs_file_free(file);
+}
+
+/* Requests end by their work, of which choosing is the largest part. */
+static void choosing_is_work(void **state) {
+    (void)state;
+    static char text[TEXT_SIZE];
+    const size_t length = write_layers(text);
+    const popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_TF_INTERLEAVED,
+                                        .recompute = POPLINER_RECOMPUTE_AUTO,
+                                        .max_stages = 3};
+    const size_t map[] = {0, 1, 0};
+    const popliner_interval together[] = {{0, 3, 3}, {8, 11, 1}};
+    popliner_solver_options o = PLAIN_SOLVER_OPTIONS;
+    popliner_costs_file *file = NULL;
+    pl_problem problem = {0};
+    pl_shared shared = {0};
+    pl_load load;
+    assert_int_equal(popliner_costs_file_read("made", text, length, &pipeline, &file, NULL),
+                     POPLINER_OK);
+    o.device_map = map;
+    o.num_mapped_stages = 3;
+    assert_int_equal(pl_problem_create(&problem, file->costs, &o, NULL), POPLINER_OK);
+    pl_wish wish = {.limits = pl_filter_of_limits(&problem).limits, .by_cycles = true};
+    wish.limits.plain_limit_bytes = 100;
+    assert_int_equal(pl_shared_measure(&shared, &problem, &wish, together, 2, &load, NULL),
+                     POPLINER_OK);
+    assert_int_equal(load.cycles, 166);
+    assert_true(shared.work >=
+                PL_WORK_OF_SUM + 8 * 2); /* each layer with and without its variant */
+    const uint64_t work = shared.work;
+    assert_int_equal(pl_shared_measure(&shared, &problem, &wish, together, 2, &load, NULL),
+                     POPLINER_OK);
+    assert_int_equal(shared.work, work + PL_WORK_OF_SUM);
+    pl_shared_free(&shared);
+    pl_problem_free(&problem);
     popliner_costs_file_free(file);
 }
 
@@ -318,6 +355,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers_choose_one_by_one),
         cmocka_unit_test(stages_on_one_ipu_choose_together),
+        cmocka_unit_test(choosing_is_work),
         cmocka_unit_test(the_search_can_be_stopped),
         cmocka_unit_test(looking_for_reasons_can_be_stopped),
         cmocka_unit_test(refuses_to_choose_devices_too),

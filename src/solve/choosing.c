@@ -96,6 +96,11 @@ void pl_chooser_limit(const pl_problem *problem, const pl_limits *limits, bool b
         problem->chooser->wish = (pl_wish){*limits, by_cycles};
 }
 
+uint64_t pl_chooser_work(const pl_problem *problem) {
+    const pl_chooser *c = problem->chooser;
+    return c->variants != NULL ? pl_variant_search_work(c->variants) : 0;
+}
+
 popliner_status pl_chooser_failure(const pl_problem *problem, popliner_error *error) {
     const pl_chooser *c = problem->chooser;
     return c == NULL || c->failed == POPLINER_OK

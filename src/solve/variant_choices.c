@@ -100,6 +100,7 @@ struct pl_variant_search {
     uint64_t byte_weight;
     size_t *picked;     /* [num_units]: options; all units of a stage may be recomputed */
     pl_variant *totals; /* [stages]: of what was picked */
+    uint64_t work;      /* rows that were made, in all questions */
 };
 
 static popliner_status fail_memory(popliner_error *error) {
@@ -343,6 +344,7 @@ static popliner_status add_rows(pl_variant_search *f, size_t unit, size_t begin,
     const popliner_interval *stages = f->question->stages;
     const uint64_t *rest = f->rest + (unit + 1) * f->width;
     const size_t wanted = f->count + (end - begin) * num_options + 1;
+    f->work += (end - begin) * num_options;
     if (wanted > MAX_ROWS)
         return pl_fail(error, POPLINER_ERROR_INPUT,
                        "units %zu to %zu offer too many choices between memory and cycles; use "
@@ -725,6 +727,10 @@ popliner_status pl_variant_search_create(const pl_choices *choices, size_t num_u
         f->cycles[unit + 1] = f->cycles[unit] + fewest;
     }
     return POPLINER_OK;
+}
+
+uint64_t pl_variant_search_work(const pl_variant_search *search) {
+    return search->work;
 }
 
 void pl_variant_search_free(pl_variant_search *search) {

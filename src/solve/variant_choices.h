@@ -23,6 +23,9 @@ popliner_status pl_variant_search_create(const pl_choices *choices, size_t num_u
                                          popliner_error *error);
 void pl_variant_search_free(pl_variant_search *search);
 
+/* Returns the work of all calls so far: how many choices of beginnings they compared. */
+uint64_t pl_variant_search_work(const pl_variant_search *search);
+
 /* ---- whether a stage has a choice ---- */
 
 /* Returns a lower bound of the smallest peak within the limits; POPLINER_PEAK_FORBIDDEN if there is

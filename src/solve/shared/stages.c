@@ -36,15 +36,17 @@ static void take_wish(pl_shared *shared, const pl_wish *wish) {
 }
 
 /* Measures the stages of an IPU. The cycles are those of stages that choose, else 0. */
-static popliner_status measure(const pl_problem *problem, const pl_wish *wish,
+static popliner_status measure(pl_shared *shared, const pl_problem *problem, const pl_wish *wish,
                                const popliner_interval *together, size_t count,
                                pl_measured_need *need, popliner_error *error) {
     pl_load load = {0};
     *need = (pl_measured_need){0};
     if (problem->chooser == NULL)
         return pl_problem_shared_peak(problem, together, count, &need->peak_bytes, error);
+    shared->work -= pl_chooser_work(problem);
     popliner_status status = pl_chooser_measure(problem, wish, together, count,
                                                 problem->options->num_mapped_stages, &load, error);
+    shared->work += pl_chooser_work(problem);
     *need = (pl_measured_need){load.peak_bytes, load.cycles};
     return status;
 }
@@ -61,7 +63,7 @@ static popliner_status measure_once(pl_shared *shared, const pl_problem *problem
     /* a stage alone is in the table of costs, and sums are as quick */
     if (width > MOST_NUMBERS ||
         (problem->chooser == NULL && (count == 1 || problem->costs->shared_peak == NULL)))
-        return measure(problem, wish, together, count, need, error);
+        return measure(shared, problem, wish, together, count, need, error);
     if (problem->chooser != NULL)
         take_wish(shared, wish);
     key[0] = problem->depends_on_end || problem->chooser != NULL
@@ -85,7 +87,7 @@ static popliner_status measure_once(pl_shared *shared, const pl_problem *problem
         return pl_fail_memory(error, "the stages that share an IPU");
     if (!pl_costs_shared_peak_is_quick(problem->costs))
         shared->work += PL_WORK_OF_CALL;
-    popliner_status status = measure(problem, wish, together, count, need, error);
+    popliner_status status = measure(shared, problem, wish, together, count, need, error);
     m->needs[number] = *need;
     return status;
 }
