@@ -12,6 +12,7 @@
 #include "base/packed.h"
 #include "base/text.h"
 #include "costs/costs.h"
+#include "costs/triangle.h"
 #include "page/page_data.h"
 
 /* The largest number that a column can hold: base/packed.h. */
@@ -96,38 +97,6 @@ static popliner_status begin(task *t, const popliner_certificate_input *costs,
 
 /* ---- peaks ---- */
 
-/* Columns of lines that peaks are on, from one place on. */
-typedef struct columns {
-    pl_packed counts; /* of lines, by stage */
-    pl_packed from;   /* the place, counted from 0 */
-    pl_packed bytes;  /* at place 0 */
-    pl_packed more;   /* for each place */
-} columns;
-
-/* Adds the peaks of a stage in all its places, as few lines as one after the other takes. */
-static void add_stage(const popliner_costs *costs, size_t first, size_t last, columns *c) {
-    const size_t num_places = places_of(costs);
-    uint64_t count = 0;
-    uint64_t bytes = 0;
-    uint64_t more = 0;
-    for (size_t place = 0; place < num_places; place++) {
-        const uint64_t peak = popliner_costs_peak(costs, first, last, place + 1);
-        if (count > 0 && peak == bytes + place * more)
-            continue;
-        const uint64_t next =
-            place + 1 < num_places ? popliner_costs_peak(costs, first, last, place + 2) : peak;
-        more = next - peak;
-        if (next < peak || more * place > peak) /* this place alone */
-            more = 0;
-        bytes = peak - more * place;
-        pl_packed_number(&c->from, place);
-        pl_packed_number(&c->bytes, bytes);
-        pl_packed_number(&c->more, more);
-        count++;
-    }
-    pl_packed_number(&c->counts, count);
-}
-
 /* Adds the lines of each region over the copies of the places. */
 static void put_lines(pl_json *json, const popliner_costs *costs) {
     const size_t n = costs->num_units;
@@ -152,19 +121,14 @@ static void put_lines(pl_json *json, const popliner_costs *costs) {
 }
 
 static void put_peaks(pl_json *json, const popliner_costs *costs) {
-    columns c = {0};
-    if (costs->peaks.lines != NULL && costs->grown_before == NULL) {
+    if (costs->peaks.lines != NULL) {
         put_lines(json, costs);
         return;
     }
-    for (size_t first = 0; first < costs->num_units; first++)
-        for (size_t last = first; last < costs->num_units; last++)
-            add_stage(costs, first, last, &c);
-    pl_put_open(json, "peaks", '{');
-    pl_put_packed(json, "pieces", &c.counts);
-    pl_put_packed(json, "from", &c.from);
-    pl_put_packed(json, "bytes", &c.bytes);
-    pl_put_packed(json, "more", &c.more);
+    pl_put_open(json, "peaks", '[');
+    for (size_t place = 1; place <= places_of(costs); place++)
+        pl_put_packed_numbers(json, NULL, pl_costs_peaks_at(costs, place),
+                              pl_triangle_size(costs->num_units));
     pl_put_close(json);
 }
 

@@ -48,10 +48,8 @@ void popliner_module_free(popliner_module *module);
 /* Makes the table, once, of an object: docs/javascript.md. Pages give some of its members in other
  * forms:
  *
- *   "peaks"    how many pieces each stage has, then of all pieces the place that each is from (0:
- *              the last stage), the bytes at place 0, and the bytes more for each place
- *   "lines"    instead: the number of regions, that of places, the copies of each place, and for
- *              each region and stage the bytes and those of a copy
+ *   "lines"    instead of "peaks": the number of regions, that of places, the copies of each place,
+ *              and for each region and stage the bytes and those of a copy
  *   "most"     "peaks" or "lines" of what sizes may be at most
  *   "stages"   instead, of a profile: pl_told_profile_read
  *
@@ -435,29 +433,6 @@ static void set_peaks(popliner_module *m, popliner_costs *costs, size_t place,
             popliner_costs_set_peak(costs, first, last, place, *values++, &m->error);
 }
 
-static void take_pieces(popliner_module *m, popliner_costs *costs, const uint64_t *counts,
-                        size_t count) {
-    const size_t num_stages = pl_triangle_size(m->num_units);
-    const size_t num_lines = count > num_stages ? (count - num_stages) / 3 : 0;
-    const uint64_t *from = num_lines > 0 ? counts + num_stages : NULL;
-    size_t line = 0;
-    for (size_t first = 0; first < m->num_units; first++)
-        for (size_t last = first; last < m->num_units; last++) {
-            if (num_lines == 0 || *counts == 0 || *counts > num_lines - line) {
-                refuse(m, "peaks", "a piece for each stage");
-                return;
-            }
-            const size_t end = line + (size_t)*counts++;
-            for (size_t place = 0; place < costs->max_stages_to_end; place++) {
-                while (line + 1 < end && from[line + 1] <= place)
-                    line++;
-                pl_costs_set_peak(costs, first, last, place + 1,
-                                  from[num_lines + line] + place * from[2 * num_lines + line]);
-            }
-            line = end;
-        }
-}
-
 static void take_lines(popliner_module *m, popliner_costs *costs, const uint64_t *numbers,
                        size_t count) {
     const size_t num_stages = pl_triangle_size(m->num_units);
@@ -489,20 +464,18 @@ static void take_lines(popliner_module *m, popliner_costs *costs, const uint64_t
 static popliner_costs *make_peaks(popliner_module *m, const pl_json_token *table) {
     const pl_json_token *peaks = pl_json_token_member(table, "peaks");
     const pl_json_token *lines = pl_json_token_member(table, "lines");
-    const bool is_listed = peaks != NULL && peaks->kind == '[';
     popliner_costs *costs = NULL;
     size_t count = SIZE_MAX;
-    if (is_listed)
-        m->num_places = count_of(peaks);
+    if (peaks != NULL)
+        m->num_places = peaks->kind == '[' ? count_of(peaks) : 0;
     if ((peaks == NULL && lines == NULL) || m->num_places == 0)
         refuse(m, "peaks", "a list for each place");
     else
         popliner_costs_create(m->num_units, m->num_places, &costs, &m->error);
-    if (!is_listed) {
-        const uint64_t *numbers =
-            column_of(m, peaks != NULL ? peaks : lines, peaks != NULL ? "peaks" : "lines", &count);
+    if (peaks == NULL) {
+        const uint64_t *numbers = column_of(m, lines, "lines", &count);
         if (is_well(m))
-            (peaks != NULL ? take_pieces : take_lines)(m, costs, numbers, count);
+            take_lines(m, costs, numbers, count);
         return costs;
     }
     size_t place = 0;
