@@ -138,7 +138,8 @@ function addRules(t, usable, request, words) {
     const add = (...more) => words.push(...more);
     const layers = t.names.map((_, unit) => unit).filter((unit) => t.isLayer[unit]);
     if (t.hasCycles && random(3) === 0) {
-        request.ipu_speeds = usable.map((ipu) => [ipu, pick([500000, 1250000, 333333])]);
+        request.ipu_speeds = usable.map((ipu) => [ipu, pick([500000, 1250000, 333333])])
+            .sort(([a], [b]) => a - b); // in which order the command lists them
         add('--ipu-speed', request.ipu_speeds.map(([ipu, s]) => `${ipu}=${s / 1e6}`).join(','));
     }
     if (t.hasCycles && random(3) === 0) {
