@@ -17,7 +17,7 @@ static void add_node(pl_layer_graph *graph, int64_t number, bool is_backward, ui
                      uint64_t cycles, uint64_t bytes, uint64_t traffic) {
     char name[32];
     snprintf(name, sizeof name, "%d", (int)number);
-    pl_graph_node node = {pl_copy_string(name, strlen(name)),
+    pl_graph_node node = {pl_arrays_text(&graph->arrays, name),
                           number,
                           group,
                           is_backward,
@@ -68,7 +68,7 @@ static void takes_the_smallest_number_that_is_ready(void **state) {
     add_edge(&graph, 5, 5); /* an edge to itself says nothing */
     add_edge(&graph, 5, 4); /* nor does one that is there twice */
     assert_chain(&graph, "7 9 1 2 12 4");
-    pl_layer_graph_free(&graph);
+    pl_arrays_free(&graph.arrays);
 }
 
 /* Forward 1 -> 2 -> 3, backward 13 -> 12 -> 11, each with its layer, and 3 -> 13. */
@@ -91,7 +91,7 @@ static void backward_nodes_follow_their_layer(void **state) {
     assert_int_equal(popliner_costs_cut(file->costs, 1), 2); /* nodes 1 and 12 */
     assert_int_equal(popliner_costs_cut(file->costs, 2), 2);
     popliner_costs_file_free(&file->info);
-    pl_layer_graph_free(&graph);
+    pl_arrays_free(&graph.arrays);
 }
 
 /* Forward 1 -> 2 -> 3 with backward nodes 13 -> 12 -> 11 of theirs, and the orphans 21, through
@@ -119,7 +119,7 @@ static void backward_nodes_alone_are_where_their_forward_nodes_would_be(void **s
     assert_chain(&graph, "1 2 22 21 3");
     add_edge(&graph, 0, 7); /* what it gets from the way forward may come from anywhere */
     assert_chain(&graph, "1 2 22 21 3");
-    pl_layer_graph_free(&graph);
+    pl_arrays_free(&graph.arrays);
 }
 
 /* A group around another node, and a circle of nodes, leave no order but all in one. */
@@ -144,7 +144,7 @@ static void circles_are_one_unit(void **state) {
     assert_int_equal(popliner_costs_cycles(file->costs, 1, 1), 32);
     assert_int_equal(popliner_costs_cycles(file->costs, 2, 2), 24);
     popliner_costs_file_free(&file->info);
-    pl_layer_graph_free(&graph);
+    pl_arrays_free(&graph.arrays);
 }
 
 static void refuses_no_nodes_and_too_many_units(void **state) {
@@ -162,7 +162,7 @@ static void refuses_no_nodes_and_too_many_units(void **state) {
     assert_string_equal(error.message,
                         "g: the graph makes a chain of 16385 units, but 16384 are the most that "
                         "can be split; join some of its nodes");
-    pl_layer_graph_free(&graph);
+    pl_arrays_free(&graph.arrays);
 }
 
 int main(void) {

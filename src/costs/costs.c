@@ -214,10 +214,15 @@ static uint64_t peak_with_sets(const popliner_costs *costs, size_t at, size_t fi
     return lines_at(costs, first_unit, last_unit, held.sets, held.kept, held_bytes);
 }
 
+/* Returns what is added to the peaks of units. */
+static uint64_t grown_bytes(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
+    const uint64_t *before = costs->grown_before;
+    return before == NULL ? 0 : before[last_unit + 1] - before[first_unit];
+}
+
 /* Returns the peak of an interval; *held_bytes as in lines_at. */
 static uint64_t peak_of(const popliner_costs *costs, size_t stages_to_end, size_t first_unit,
                         size_t last_unit, uint64_t *held_bytes) {
-    const uint64_t *grown = costs->grown_before;
     const uint64_t bytes =
         costs->peaks.by_place != NULL
             ? pl_costs_peaks_at(costs, stages_to_end)[place(costs, first_unit, last_unit)]
@@ -226,7 +231,7 @@ static uint64_t peak_of(const popliner_costs *costs, size_t stages_to_end, size_
                              first_unit, last_unit, held_bytes)
             : lines_at(costs, first_unit, last_unit, copies_at(costs, stages_to_end), 0,
                        held_bytes);
-    return grown == NULL ? bytes : pl_add_or_never(bytes, grown[last_unit + 1] - grown[first_unit]);
+    return pl_add_or_never(bytes, grown_bytes(costs, first_unit, last_unit));
 }
 
 uint64_t pl_costs_copies_bytes(const popliner_costs *costs, size_t first_unit, size_t last_unit,
@@ -479,13 +484,17 @@ popliner_status pl_costs_shared_peak(const popliner_costs *costs, const popliner
                                      popliner_error *error) {
     for (size_t i = 0; i < num_stages; ++i)
         PL_TRY(check_interval(costs, stages[i].first_unit, stages[i].last_unit, error));
-    if (num_stages > 1 && costs->shared_peak != NULL)
-        return ask_shared_peak(costs, stages, num_stages, peak_bytes, error);
+    const bool are_added = num_stages <= 1 || costs->shared_peak == NULL;
     *peak_bytes = 0;
+    if (!are_added)
+        PL_TRY(ask_shared_peak(costs, stages, num_stages, peak_bytes, error));
     for (size_t i = 0; i < num_stages; ++i) {
-        uint64_t own_bytes = popliner_costs_peak(costs, stages[i].first_unit, stages[i].last_unit,
-                                                 stages[i].stages_to_end);
-        *peak_bytes = pl_add_or_never(*peak_bytes, own_bytes);
+        const size_t first = stages[i].first_unit;
+        const size_t last = stages[i].last_unit;
+        *peak_bytes =
+            pl_add_or_never(*peak_bytes, are_added ? popliner_costs_peak(costs, first, last,
+                                                                         stages[i].stages_to_end)
+                                                   : grown_bytes(costs, first, last));
     }
     return POPLINER_OK;
 }

@@ -283,11 +283,7 @@ static inline const uint64_t *pl_costs_cycles_row(const popliner_costs *costs, s
 /* Monotonicity of the costs, by interval and by place. */
 typedef struct pl_cost_order {
     pl_arrays arrays; /* own the others */
-    /* A longer interval never has a smaller peak, in any place. Except: the shortest intervals of a
-     * unit may be forbidden, everywhere. */
-    bool peaks_never_shrink;
-    size_t *first_ends; /* [units], if so: the end of the first interval that is not forbidden, one
-                         * past its last unit; ascending */
+    bool peaks_never_shrink; /* a longer interval never has a smaller peak, in any place */
     bool cycles_never_shrink;
     /* If not: an interval takes at least ends[its end] - begins[its first unit], or none if that is
      * negative. A longer interval has at least as much of it. `ends` is NULL if none is known. */

@@ -22,8 +22,8 @@ void popliner_costs_file_free(popliner_costs_file *callers) {
                                                                : &file->estimates[need]->info);
     pl_moments_free(&file->additive.moments);
     pl_arrays_free(&file->arrays);
-    pl_layer_graph_free(&file->own_graph);
-    pl_unit_graph_free(&file->own_units);
+    pl_arrays_free(&file->own_graph.arrays);
+    pl_arrays_free(&file->own_units.arrays);
     free(file->graph.place);
     free(file);
 }

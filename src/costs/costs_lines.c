@@ -27,27 +27,14 @@ bool pl_costs_begin_lines(popliner_costs *costs, pl_numbers_kind kind, const siz
     return true;
 }
 
-/* Returns the first index, in the row of a unit, that is not skipped. */
-static size_t first_looked_at(const popliner_costs *costs, const size_t *first_ends, size_t unit) {
-    return first_ends == NULL || unit == costs->num_units ? 0 : first_ends[unit] - unit - 1;
-}
-
-/* True if no number of a triangle is smaller than that of an interval within. Skips the intervals
- * that end before first_ends, unless that is NULL. */
-static bool triangle_never_shrinks(const popliner_costs *costs, const uint64_t *triangle,
-                                   const size_t *first_ends) {
-    size_t n = costs->num_units;
-    for (size_t first = 0; first < n; ++first) {
-        const uint64_t *row = triangle + pl_triangle_row(n, first);
-        const uint64_t *next_row = triangle + pl_triangle_row(n, first + 1);
-        size_t count = n - first;
-        size_t least = first_looked_at(costs, first_ends, first);
-        size_t least_within = first_looked_at(costs, first_ends, first + 1) + 1;
+/* True if no number of a triangle is smaller than that of an interval within. */
+static bool triangle_never_shrinks(size_t num_units, const uint64_t *triangle) {
+    for (size_t first = 0; first < num_units; ++first) {
+        const uint64_t *row = triangle + pl_triangle_row(num_units, first);
+        const uint64_t *next_row = triangle + pl_triangle_row(num_units, first + 1);
         bool is_so = true;
-        for (size_t d = least + 1; d < count; ++d)
-            is_so &= row[d] >= row[d - 1];
-        for (size_t d = least > least_within ? least : least_within; d < count; ++d)
-            is_so &= row[d] >= next_row[d - 1];
+        for (size_t d = 1; d < num_units - first; ++d)
+            is_so &= (row[d] >= row[d - 1]) & (row[d] >= next_row[d - 1]);
         if (!is_so)
             return false;
     }
@@ -55,11 +42,9 @@ static bool triangle_never_shrinks(const popliner_costs *costs, const uint64_t *
 }
 
 /* Like triangle_never_shrinks, for numbers of any kind; true of unknown ones. */
-static bool never_shrink(const popliner_costs *costs, const pl_interval_numbers *own,
-                         const size_t *first_ends) {
-    bool is_so =
-        own->kind != PL_NUMBERS_LISTED || triangle_never_shrinks(costs, own->listed, first_ends);
-    for (size_t unit = 1; own->kind == PL_NUMBERS_ADDED_UP && unit < costs->num_units; ++unit)
+static bool never_shrink(size_t num_units, const pl_interval_numbers *own) {
+    bool is_so = own->kind != PL_NUMBERS_LISTED || triangle_never_shrinks(num_units, own->listed);
+    for (size_t unit = 1; own->kind == PL_NUMBERS_ADDED_UP && unit < num_units; ++unit)
         is_so = is_so && own->added.begins[unit] - own->added.begins[unit - 1] <= INT64_MAX &&
                 own->added.ends[unit + 1] - own->added.ends[unit] <= INT64_MAX;
     return is_so;
@@ -68,50 +53,25 @@ static bool never_shrink(const popliner_costs *costs, const pl_interval_numbers 
 /* Like never_shrink, for the peaks in the places up to max_stages. An interval of lines needs at
  * least as much as another if it does so of each region, for any number of copies. It may need more
  * than that of the region where it needs most. */
-static bool peaks_never_shrink(const popliner_costs *costs, size_t max_stages,
-                               const size_t *first_ends) {
+static bool peaks_never_shrink(const popliner_costs *costs, size_t max_stages) {
+    const size_t n = costs->num_units;
     const pl_peaks *peaks = &costs->peaks;
-    bool is_so = never_shrink(costs, &peaks->kept_bytes, first_ends);
+    bool is_so = never_shrink(n, &peaks->kept_bytes);
     for (size_t i = 0; is_so && i < peaks->num_regions; ++i)
-        is_so = never_shrink(costs, &peaks->lines[i].bytes, first_ends) &&
-                never_shrink(costs, &peaks->lines[i].copy_bytes, first_ends);
+        is_so =
+            never_shrink(n, &peaks->lines[i].bytes) && never_shrink(n, &peaks->lines[i].copy_bytes);
     for (size_t stages = 1; is_so && peaks->by_place != NULL && stages <= max_stages; ++stages)
-        is_so = triangle_never_shrinks(costs, pl_costs_peaks_at(costs, stages), first_ends);
+        is_so = triangle_never_shrinks(n, pl_costs_peaks_at(costs, stages));
     return is_so;
 }
 
 bool pl_costs_shared_peak_never_shrinks(const popliner_costs *costs) {
     return costs->shared_peak != NULL ? costs->shared_peak_never_shrinks
-                                      : peaks_never_shrink(costs, costs->max_stages_to_end, NULL);
+                                      : peaks_never_shrink(costs, costs->max_stages_to_end);
 }
 
 bool pl_costs_cycles_never_shrink(const popliner_costs *costs) {
-    return never_shrink(costs, &costs->cycles, NULL);
-}
-
-/* True if the intervals that begin with `first` and end before `end` are forbidden everywhere. */
-static bool are_forbidden(const popliner_costs *costs, size_t first, size_t end) {
-    for (size_t last = first; last + 1 < end; ++last)
-        for (size_t stages = 1; stages <= costs->max_stages_to_end; ++stages)
-            if (popliner_costs_peak(costs, first, last, stages) != POPLINER_PEAK_FORBIDDEN)
-                return false;
-    return true;
-}
-
-/* Sets first_ends to the ends before which all intervals are forbidden. A unit that cannot begin
- * any stage gets no such end: its own peak is too large. False if the ends descend. */
-static bool find_first_ends(const popliner_costs *costs, size_t *first_ends) {
-    size_t n = costs->num_units;
-    bool is_so = true;
-    for (size_t first = 0; is_so && first < n; ++first) {
-        size_t last = first;
-        while (last < n && popliner_costs_peak(costs, first, last, 1) == POPLINER_PEAK_FORBIDDEN)
-            ++last;
-        first_ends[first] = last == n ? first + 1 : last + 1;
-        is_so = (first == 0 || first_ends[first] >= first_ends[first - 1]) &&
-                are_forbidden(costs, first, first_ends[first]);
-    }
-    return is_so;
+    return never_shrink(costs->num_units, &costs->cycles);
 }
 
 /* Finds how many cycles an interval and all longer ones take at least, if cycles are differences:
@@ -138,13 +98,8 @@ static void find_least_cycles(const popliner_costs *costs, pl_cost_order *order)
 
 popliner_status pl_costs_find_order(const popliner_costs *costs, size_t max_stages,
                                     pl_cost_order *order, popliner_error *error) {
-    order->first_ends = pl_arrays_new(&order->arrays, costs->num_units, sizeof *order->first_ends);
-    if (order->first_ends == NULL)
-        return pl_fail_memory(error, "the order of the costs");
     order->peaks_never_shrink =
-        find_first_ends(costs, order->first_ends) &&
-        peaks_never_shrink(costs, pl_fewer(max_stages, costs->max_stages_to_end),
-                           order->first_ends);
+        peaks_never_shrink(costs, pl_fewer(max_stages, costs->max_stages_to_end));
     order->cycles_never_shrink = pl_costs_cycles_never_shrink(costs);
     if (!order->cycles_never_shrink && costs->cycles.kind == PL_NUMBERS_ADDED_UP)
         find_least_cycles(costs, order);
@@ -168,6 +123,6 @@ bool pl_cost_order_is_over(const pl_cost_order *order, const popliner_costs *cos
     else if (least->ends != NULL && least->ends[end] > least->begins[first])
         cycles = least->ends[end] - least->begins[first];
     return cycles > max_cycles ||
-           (order->peaks_never_shrink && end >= order->first_ends[first] &&
+           (order->peaks_never_shrink &&
             popliner_costs_peak(costs, first, end - 1, interval->stages_to_end) > max_bytes);
 }

@@ -43,24 +43,21 @@ static int64_t read_integer(reader *r, const pl_json_value *value) {
     return is_whole ? (int64_t)real : 0;
 }
 
-/* Returns a unique name for a node, because users write splits by names; owned by the caller. */
-static char *make_name(reader *r, const char *name, int64_t id) {
+/* Returns a unique name for a node, because users write splits by names; the graph owns it. NULL if
+ * memory is short. */
+static const char *make_name(reader *r, const char *name, int64_t id) {
     pl_text text = {0};
-    size_t before = r->names.count;
-    if (name != NULL) {
-        size_t number = pl_names_number(&r->names, name);
-        if (number == SIZE_MAX)
-            return NULL;
-        pl_text_add(&text, name);
-        if (number < before)
-            pl_text_format(&text, " (%" PRId64 ")", id);
-    } else {
+    const size_t before = r->names.count;
+    const bool is_known = name != NULL && pl_names_number(&r->names, name) < before;
+    if (name == NULL)
         pl_text_format(&text, "node%" PRId64, id);
-    }
-    if (!text.failed)
-        return text.data;
+    else
+        pl_text_add(&text, name);
+    if (is_known)
+        pl_text_format(&text, " (%" PRId64 ")", id);
+    name = text.failed ? NULL : pl_arrays_text(&r->graph.arrays, text.data);
     free(text.data);
-    return NULL;
+    return r->names.arrays.failed ? NULL : name;
 }
 
 static bool has(reader *r, bool memory, const char *what) {
@@ -201,7 +198,7 @@ static void read_edge(reader *r, const pl_json_value *value) {
  * what the profiler waited for the data. */
 static void remove_inputs(reader *r) {
     pl_layer_graph *graph = &r->graph;
-    uint32_t *new_index = pl_new_array(graph->num_nodes, sizeof *new_index);
+    uint32_t *new_index = pl_arrays_new(&graph->arrays, graph->num_nodes, sizeof *new_index);
     size_t num_nodes = 0;
     size_t num_edges = 0;
     if (!has(r, new_index != NULL, "the nodes of the graph"))
@@ -211,9 +208,7 @@ static void remove_inputs(reader *r) {
     for (size_t i = 0; i < graph->num_nodes; ++i) {
         const pl_graph_node node = graph->nodes[i];
         new_index[i] = node.is_input ? PL_NONE : (uint32_t)num_nodes;
-        if (node.is_input)
-            free(node.name);
-        else
+        if (!node.is_input)
             graph->nodes[num_nodes++] = node;
     }
     for (size_t i = 0; i < num_nodes; ++i)
@@ -225,7 +220,6 @@ static void remove_inputs(reader *r) {
     }
     graph->num_nodes = num_nodes;
     graph->num_edges = num_edges;
-    free(new_index);
 }
 
 /* Reads a number and rounds it down: half a device is none. 0 if it is missing. */

@@ -4,7 +4,6 @@
 #include "base/failure.h"
 
 #include <assert.h>
-#include <string.h>
 
 bool pl_costs_grow(const popliner_costs *costs, uint64_t *most_tokens) {
     bool do_grow = false;
@@ -32,18 +31,6 @@ uint64_t pl_grown_costs_bytes(const pl_grown_costs *grown, size_t first_unit, si
     return grown->before[last_unit + 1] - grown->before[first_unit];
 }
 
-/* A popliner_shared_peak_function: the peak of the table that grew, and the caches. */
-static popliner_status shared_peak(void *user, const popliner_interval *stages, size_t num_stages,
-                                   uint64_t *peak_bytes, popliner_error *error) {
-    const pl_grown_costs *grown = user;
-    popliner_status status =
-        grown->of->shared_peak(grown->of->shared_peak_user, stages, num_stages, peak_bytes, error);
-    for (size_t i = 0; status == POPLINER_OK && i < num_stages; ++i)
-        *peak_bytes = pl_add_or_never(
-            *peak_bytes, pl_grown_costs_bytes(grown, stages[i].first_unit, stages[i].last_unit));
-    return status;
-}
-
 /* Grows the variants of units. */
 static bool grow_variants(pl_grown_costs *grown, const pl_choices *choices) {
     pl_variants *own = &grown->variants;
@@ -63,8 +50,8 @@ popliner_status pl_grown_costs_create(pl_grown_costs *grown, const popliner_cost
                                       uint64_t tokens, popliner_error *error) {
     const pl_choices *choices = costs->choices;
     assert(choices == NULL || choices->ways.count == 0);
-    grown->of = costs;
     grown->costs = *costs;
+    grown->costs.peak_parts = NULL; /* of the table that grew */
     grown->before = pl_arrays_new(&grown->arrays, costs->num_units + 1, sizeof *grown->before);
     for (size_t unit = 0; grown->before != NULL && unit < costs->num_units; ++unit)
         grown->before[unit + 1] = grown->before[unit] + growth_of(costs, unit, tokens);
@@ -72,11 +59,6 @@ popliner_status pl_grown_costs_create(pl_grown_costs *grown, const popliner_cost
     if (grown->before == NULL ||
         (choices != NULL && choices->variants != NULL && !grow_variants(grown, choices)))
         return pl_fail_memory(error, "the costs of more tokens");
-    if (costs->shared_peak != NULL) {
-        grown->costs.shared_peak = shared_peak;
-        grown->costs.shared_peak_user = grown;
-        grown->costs.peak_parts = NULL; /* of the table that grew */
-    }
     return POPLINER_OK;
 }
 

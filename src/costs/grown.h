@@ -10,7 +10,6 @@
 /* Zero-initialise; free with pl_grown_costs_free. `costs` borrows what does not grow. */
 typedef struct pl_grown_costs {
     popliner_costs costs;
-    const popliner_costs *of;
     uint64_t *before; /* [units + 1]: what all earlier units grow by */
     pl_variants variants;
     pl_choices choices;

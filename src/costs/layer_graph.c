@@ -189,13 +189,11 @@ static popliner_status fill_file(const pl_layer_graph *graph, const pl_unit_grap
     amounts a = {0};
     popliner_status status = POPLINER_OK;
     file->names = pl_arrays_new(&file->arrays, units->num_units, sizeof *file->names);
-    bool done =
-        file->names != NULL && gather_amounts(&a, units, place, graph->traffic_takes_cycles);
-    for (size_t i = 0; done && i < units->num_units; ++i) {
+    for (size_t i = 0; file->names != NULL && i < units->num_units; ++i)
         file->names[place[i]] =
             pl_arrays_text(&file->arrays, graph->nodes[units->first_node[i]].name);
-        done = file->names[place[i]] != NULL;
-    }
+    const bool done =
+        !file->arrays.failed && gather_amounts(&a, units, place, graph->traffic_takes_cycles);
     status = done ? popliner_costs_create(units->num_units, 1, &file->costs, error)
                   : pl_fail_memory(error, "the costs of the graph");
     if (status == POPLINER_OK) {
@@ -262,7 +260,7 @@ popliner_status pl_layer_graph_fill(const pl_layer_graph *graph, const char *pat
     }
 
 cleanup:
-    pl_unit_graph_free(&units);
+    pl_arrays_free(&units.arrays);
     free(place);
     return status;
 }

@@ -11,27 +11,17 @@
 
 bool pl_layer_graph_add_node(pl_layer_graph *graph, pl_graph_node node) {
     if (graph->num_nodes >= PL_NONE || node.name == NULL ||
-        !pl_grow(&graph->nodes, &graph->nodes_capacity, graph->num_nodes + 1, sizeof node)) {
-        free(node.name);
+        !pl_arrays_grow(&graph->arrays, &graph->nodes, graph->num_nodes + 1, sizeof node))
         return false;
-    }
     graph->nodes[graph->num_nodes++] = node;
     return true;
 }
 
 bool pl_layer_graph_add_edge(pl_layer_graph *graph, size_t from, size_t to) {
-    if (!pl_grow(&graph->edges, &graph->edges_capacity, graph->num_edges + 1, sizeof *graph->edges))
+    if (!pl_arrays_grow(&graph->arrays, &graph->edges, graph->num_edges + 1, sizeof *graph->edges))
         return false;
     graph->edges[graph->num_edges++] = (pl_graph_edge){(uint32_t)from, (uint32_t)to};
     return true;
-}
-
-void pl_layer_graph_free(pl_layer_graph *graph) {
-    for (size_t i = 0; i < graph->num_nodes; ++i)
-        free(graph->nodes[i].name);
-    free(graph->nodes);
-    free(graph->edges);
-    *graph = (pl_layer_graph){0};
 }
 
 /* ---- Its units ------------------------------------------------------------------------------- */
@@ -70,7 +60,7 @@ static int compare_preferences(const void *left, const void *right) {
 
 static bool rank_nodes(ordering *o) {
     size_t count = o->graph->num_nodes;
-    preference *all = pl_new_array(count, sizeof *all);
+    preference *all = pl_arrays_new(&o->arrays, count, sizeof *all);
     if (all == NULL)
         return false;
     for (size_t i = 0; i < count; ++i)
@@ -80,7 +70,6 @@ static bool rank_nodes(ordering *o) {
         o->node_of_rank[i] = all[i].index;
         o->rank[all[i].index] = (uint32_t)i;
     }
-    free(all);
     return true;
 }
 
@@ -293,11 +282,6 @@ bool pl_unit_graph_find(pl_unit_graph *units, const pl_layer_graph *graph) {
     bool done = order_nodes(&o);
     pl_arrays_free(&o.arrays);
     return done && add_costs(units, graph);
-}
-
-void pl_unit_graph_free(pl_unit_graph *units) {
-    pl_arrays_free(&units->arrays);
-    *units = (pl_unit_graph){0};
 }
 
 /* ---- Their chain ----------------------------------------------------------------------------- */

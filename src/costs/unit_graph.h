@@ -20,7 +20,7 @@
 /* ---- The graph ------------------------------------------------------------------------------- */
 
 typedef struct pl_graph_node {
-    char *name; /* owned by the graph */
+    const char *name;
     int64_t number;
     uint32_t group; /* the first node that must stay with it; its own index if there is none */
     bool is_backward;
@@ -36,30 +36,27 @@ typedef struct pl_graph_edge {
     uint32_t to;
 } pl_graph_edge;
 
-/* Zero-initialise; free with pl_layer_graph_free. */
+/* Zero-initialise; free `arrays`. */
 typedef struct pl_layer_graph {
     pl_graph_node *nodes;
     size_t num_nodes;
-    size_t nodes_capacity;
     pl_graph_edge *edges;
     size_t num_edges;
-    size_t edges_capacity;
     /* True if a stage spends cycles on the traffic of each node that has an edge over its
      * border. */
     bool traffic_takes_cycles;
     bool has_passes;       /* forward and backward */
     bool is_of_parameters; /* these are the memory of its nodes */
+    pl_arrays arrays;      /* own all, with the names */
 } pl_layer_graph;
 
-/* Append. False when memory is short. The graph takes the node's name, also on failure. */
+/* Append. False when memory is short. */
 bool pl_layer_graph_add_node(pl_layer_graph *graph, pl_graph_node node);
 bool pl_layer_graph_add_edge(pl_layer_graph *graph, size_t from, size_t to);
 
-void pl_layer_graph_free(pl_layer_graph *graph);
-
 /* ---- Its units ------------------------------------------------------------------------------- */
 
-/* Zero-initialise; free with pl_unit_graph_free. Units are numbered in topological order: next is
+/* Zero-initialise; free `arrays`. Units are numbered in topological order: next is
  * the ready unit with the first node, forward nodes before backward ones, then by number. */
 typedef struct pl_unit_graph {
     size_t num_units;
@@ -82,14 +79,12 @@ typedef struct pl_unit_graph {
 
 /* Finds the units. False when memory is short; free *units then also. O((nodes + edges) * log). */
 bool pl_unit_graph_find(pl_unit_graph *units, const pl_layer_graph *graph);
-void pl_unit_graph_free(pl_unit_graph *units);
 
 /* Sets place[num_units] to the place of each unit in the chain: next is the unit that became ready
  * first, of equal ones the first by number. False when memory is short. O(followers * log). */
 bool pl_unit_graph_places(const pl_unit_graph *units, uint32_t *place);
 
-/* ---- A file's graph ---------------------------------------------------------------------------
- */
+/* ---- A file's graph -------------------------------------------------------------------------- */
 
 /* Findings about the whole graph, for one question: see solve/down_sets.h. */
 typedef struct pl_graph_claim {

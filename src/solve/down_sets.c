@@ -16,7 +16,6 @@ enum { STEPS_TO_ASK = 1 << 14, MOST_BYTES = 1 << 29 };
 
 /* The down-sets that were reached, by their number. */
 typedef struct down_sets {
-    size_t words;     /* of a set */
     size_t width;     /* max_stages + 1 */
     size_t most;      /* sets, for the budget */
     pl_keys keys;     /* their bits */
@@ -74,22 +73,14 @@ typedef struct down_set_search {
     pl_arrays arrays;  /* own all of these */
 } down_set_search;
 
-static bool has(const uint64_t *bits, size_t i) {
-    return (bits[i / 64] >> (i % 64) & 1) != 0;
-}
-
 static void flip(uint64_t *bits, size_t i) {
     bits[i / 64] ^= (uint64_t)1 << (i % 64);
-}
-
-static const uint64_t *bits_of(const down_sets *s, size_t set) {
-    return pl_key_at(&s->keys, set);
 }
 
 /* ---- The sets ---- */
 
 static size_t bytes_of_set(const down_sets *s) {
-    return s->words * sizeof(uint64_t) + s->width * (sizeof *s->best + sizeof *s->before) +
+    return s->keys.key_size + s->width * (sizeof *s->best + sizeof *s->before) +
            3 * sizeof *s->cycles + 4 * sizeof *s->next;
 }
 
@@ -171,12 +162,12 @@ static void begin_at(down_set_search *w, uint32_t set) {
     w->depth = 0;
     w->num_before = 0;
     w->cycles = w->bytes = w->received = w->open = w->cut = 0;
-    memcpy(w->bits, bits_of(s, set), s->words * sizeof *w->bits);
+    memcpy(w->bits, pl_bits_at(&s->keys, set), s->keys.key_size);
     memcpy(w->waits, w->num_waits, w->num_units * sizeof *w->waits);
-    memset(w->ready, 0, s->words * sizeof *w->ready);
+    memset(w->ready, 0, s->keys.key_size);
     memset(w->net_before, 0, u->num_nets * sizeof *w->net_before);
     for (size_t unit = 0; unit < w->num_units; ++unit) {
-        if (!has(w->bits, unit))
+        if (!pl_bits_has(w->bits, unit))
             continue;
         ++w->num_before;
         for (size_t i = u->followers_from[unit]; i < u->followers_from[unit + 1]; ++i)
@@ -185,7 +176,7 @@ static void begin_at(down_set_search *w, uint32_t set) {
             ++w->net_before[w->nets[i]];
     }
     for (size_t unit = 0; unit < w->num_units; ++unit)
-        if (w->waits[unit] == 0 && !has(w->bits, unit))
+        if (w->waits[unit] == 0 && !pl_bits_has(w->bits, unit))
             flip(w->ready, unit);
     for (size_t net = 0; net < u->num_nets; ++net)
         if (w->net_before[net] > 0 &&
@@ -199,11 +190,11 @@ static void begin_at(down_set_search *w, uint32_t set) {
 static bool may_cut(const down_set_search *w, size_t num_stages) {
     const pl_graph_rules *r = w->rules;
     for (size_t i = 0; i < r->problem->options->num_pairs; ++i)
-        if (has(w->bits, r->pairs[i].unit) != has(w->bits, r->pairs[i].second_unit))
+        if (pl_bits_has(w->bits, r->pairs[i].unit) != pl_bits_has(w->bits, r->pairs[i].second_unit))
             return false;
     for (size_t unit = 0; r->place_of_unit != NULL && unit < w->num_units; ++unit)
         if (r->place_of_unit[unit] != SIZE_MAX &&
-            has(w->bits, unit) != (r->place_of_unit[unit] < num_stages))
+            pl_bits_has(w->bits, unit) != (r->place_of_unit[unit] < num_stages))
             return false;
     return true;
 }
@@ -334,7 +325,7 @@ static bool allocate(down_set_search *w) {
     const size_t n = w->num_units;
     const size_t stages = w->max_stages;
     const size_t nets = w->units->num_nets;
-    w->sets.words = n / 64 + 1;
+    w->sets.keys = pl_bits_begin(arrays, n);
     w->sets.width = stages + 1;
     w->first = pl_arrays_new(arrays, n + 1, sizeof *w->first);
     w->speed = pl_arrays_new(arrays, stages, sizeof *w->speed);
@@ -346,12 +337,11 @@ static bool allocate(down_set_search *w) {
     w->nets = pl_arrays_new(arrays, nets == 0 ? 0 : w->units->nets_from[nets], sizeof *w->nets);
     w->num_waits = pl_arrays_new(arrays, n, sizeof *w->num_waits);
     w->waits = pl_arrays_new(arrays, n, sizeof *w->waits);
-    w->bits = pl_arrays_new(arrays, w->sets.words, sizeof *w->bits);
-    w->ready = pl_arrays_new(arrays, w->sets.words, sizeof *w->ready);
+    w->bits = pl_arrays_new(arrays, 1, w->sets.keys.key_size);
+    w->ready = pl_arrays_new(arrays, 1, w->sets.keys.key_size);
     w->path = pl_arrays_new(arrays, n, sizeof *w->path);
     w->net_before = pl_arrays_new(arrays, nets, sizeof *w->net_before);
     w->net_inside = pl_arrays_new(arrays, nets, sizeof *w->net_inside);
-    w->sets.keys = (pl_keys){.arrays = arrays, .key_size = w->sets.words * sizeof(uint64_t)};
     w->sets.most = pl_fewer(MOST_BYTES / bytes_of_set(&w->sets), PL_NONE - 1);
     return !arrays->failed;
 }
@@ -402,7 +392,8 @@ static void take_partition(const down_set_search *w, uint32_t *stage_of_unit, si
     for (size_t stage = *num_stages; stage-- > 0;) {
         const uint32_t before = s->before[set * s->width + stage + 1];
         for (size_t unit = 0; unit < w->num_units; ++unit)
-            if (has(bits_of(s, set), unit) && !has(bits_of(s, before), unit))
+            if (pl_bits_has(pl_bits_at(&s->keys, set), unit) &&
+                !pl_bits_has(pl_bits_at(&s->keys, before), unit))
                 stage_of_unit[unit] = (uint32_t)stage;
         set = before;
     }

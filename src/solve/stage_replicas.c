@@ -116,11 +116,11 @@ static popliner_status find_most_parameters(void *user, const pl_limits *limits,
 }
 
 /* Returns whether no longer interval can be a stage either. */
-static bool is_last(const stage_replicas *s, const need *n, size_t first, size_t end) {
+static bool is_last(const stage_replicas *s, const need *n) {
     const pl_cost_order *order = s->states.problem.order;
     if (n->num_ipus == 0)
         return order->cycles_never_shrink;
-    return n->most_place == 0 && order->peaks_never_shrink && end >= order->first_ends[first];
+    return n->most_place == 0 && order->peaks_never_shrink;
 }
 
 /* Adds the stages that begin with a unit, before those on each number of IPUs. */
@@ -131,7 +131,7 @@ static void add_stages(void *user, const pl_limits *limits, size_t first) {
         if (!p->may_cut[end] || link_of(s, end) > limits->max_cycles)
             continue;
         const need n = need_of(s, limits, first, end);
-        if (is_last(s, &n, first, end))
+        if (is_last(s, &n))
             break;
         for (size_t later = 0; n.most_place > 0 && later + n.num_ipus <= s->num_ipus; ++later) {
             const size_t own =
