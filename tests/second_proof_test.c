@@ -22,20 +22,20 @@ static bool prefers_late_cuts;
 static bool is_of_next_cut;
 
 popliner_status __real_pl_glpk_solve(const pl_mip *program, const pl_glpk_limits *limits,
-                                     double *values, double *objective, pl_mip_outcome *outcome,
+                                     double *values, pl_mip_outcome *outcome,
                                      popliner_error *error);
 popliner_status __wrap_pl_glpk_solve(const pl_mip *program, const pl_glpk_limits *limits,
-                                     double *values, double *objective, pl_mip_outcome *outcome,
+                                     double *values, pl_mip_outcome *outcome,
                                      popliner_error *error);
 
 popliner_status __wrap_pl_glpk_solve(const pl_mip *program, const pl_glpk_limits *limits,
-                                     double *values, double *objective, pl_mip_outcome *outcome,
+                                     double *values, pl_mip_outcome *outcome,
                                      popliner_error *error) {
     ++num_solved;
     if (prefers_late_cuts && is_of_next_cut)
         for (size_t i = 0; i < program->num_columns; ++i)
             program->columns[i].cost = -program->columns[i].cost;
-    return __real_pl_glpk_solve(program, limits, values, objective, outcome, error);
+    return __real_pl_glpk_solve(program, limits, values, outcome, error);
 }
 
 popliner_status __real_pl_straight_find(const pl_problem *problem, const pl_limits *limits,

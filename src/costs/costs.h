@@ -282,7 +282,7 @@ static inline const uint64_t *pl_costs_cycles_row(const popliner_costs *costs, s
 
 /* Monotonicity of the costs, by interval and by place. */
 typedef struct pl_cost_order {
-    pl_arrays arrays; /* own the others */
+    pl_arrays arrays;        /* own the others */
     bool peaks_never_shrink; /* a longer interval never has a smaller peak, in any place */
     bool cycles_never_shrink;
     /* If not: an interval takes at least ends[its end] - begins[its first unit], or none if that is

@@ -16,11 +16,10 @@ static popliner_status fail_absent(popliner_error *error) {
 }
 
 popliner_status pl_glpk_solve(const pl_mip *program, const pl_glpk_limits *limits, double *values,
-                              double *objective, pl_mip_outcome *outcome, popliner_error *error) {
+                              pl_mip_outcome *outcome, popliner_error *error) {
     (void)program;
     (void)limits;
     (void)values;
-    (void)objective;
     *outcome = PL_MIP_UNSOLVED;
     return fail_absent(error);
 }

@@ -20,7 +20,6 @@ typedef struct job {
     const pl_glpk_limits *limits;
     const pl_glpk_text *text; /* NULL: solve */
     double *values;
-    double *objective;
     pl_mip_outcome *outcome;
     popliner_error *error;
     popliner_status status;
@@ -220,7 +219,6 @@ static popliner_status branch(glp_prob *problem, job *current) {
         *current->outcome = PL_MIP_IMPOSSIBLE;
     } else if (status == GLP_OPT || status == GLP_FEAS) {
         *current->outcome = status == GLP_OPT ? PL_MIP_OPTIMAL : PL_MIP_FEASIBLE;
-        *current->objective = glp_mip_obj_val(problem);
         for (size_t i = 0; i < current->program->num_columns; ++i)
             current->values[i] = glp_mip_col_val(problem, (int)i + 1);
     } else if (!is_stopped) {
@@ -275,8 +273,6 @@ static popliner_status work_guarded(job *current) {
         *current->outcome = PL_MIP_UNSOLVED;
         return POPLINER_OK;
     }
-    if (strstr(current->last_line, "limit exceeded") != NULL) /* else memory is short */
-        *current->outcome = PL_MIP_TOO_LARGE;
     return pl_fail(current->error, POPLINER_ERROR_INTERNAL,
                    "GLPK gave up, with a limit of %d MiB (%s)", current->limits->memory_mib,
                    current->last_line);
@@ -315,13 +311,9 @@ static popliner_status run_job(job *current) {
 }
 
 popliner_status pl_glpk_solve(const pl_mip *program, const pl_glpk_limits *limits, double *values,
-                              double *objective, pl_mip_outcome *outcome, popliner_error *error) {
-    job current = {.program = program,
-                   .limits = limits,
-                   .values = values,
-                   .objective = objective,
-                   .outcome = outcome,
-                   .error = error};
+                              pl_mip_outcome *outcome, popliner_error *error) {
+    job current = {
+        .program = program, .limits = limits, .values = values, .outcome = outcome, .error = error};
     popliner_status status = run_job(&current);
     if (status != POPLINER_ERROR_INTERNAL || limits->stop->glpk_work == NULL)
         return status;

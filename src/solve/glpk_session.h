@@ -56,15 +56,14 @@ typedef enum pl_mip_outcome {
     PL_MIP_FEASIBLE,   /* stopped; the values are the best so far */
     PL_MIP_UNSOLVED,   /* stopped before any values were found */
     PL_MIP_IMPOSSIBLE, /* no values satisfy the rows */
-    PL_MIP_TOO_LARGE,  /* with INTERNAL: GLPK used up its memory */
 } pl_mip_outcome;
 
-/* Solves the program. With OPTIMAL and FEASIBLE, sets values[num_columns] and *objective. GLPK
- * checks `stop` now and then, and may exceed it by one step. The calling thread calls should_stop.
+/* Solves the program. With OPTIMAL and FEASIBLE, sets values[num_columns]. GLPK checks `stop`
+ * now and then, and may exceed it by one step. The calling thread calls should_stop.
  * Errors: MEMORY (for the arrays or the thread), INTERNAL (GLPK failed or used up its memory, in
  * its words), USAGE (no GLPK). */
 popliner_status pl_glpk_solve(const pl_mip *program, const pl_glpk_limits *limits, double *values,
-                              double *objective, pl_mip_outcome *outcome, popliner_error *error);
+                              pl_mip_outcome *outcome, popliner_error *error);
 
 /* How a program is written. */
 typedef struct pl_glpk_text {

@@ -407,7 +407,6 @@ popliner_status pl_integer_program_solve(pl_integer_program *s, const pl_stop *s
                                          pl_mip_outcome *outcome, pl_split *split,
                                          popliner_error *error) {
     const pl_mip *program = &s->program;
-    double objective;
     pl_glpk_limits limits = {GLPK_MEMORY_MIB, stop};
     popliner_status status = pl_integer_program_check(s, error);
     if (status != POPLINER_OK)
@@ -417,7 +416,7 @@ popliner_status pl_integer_program_solve(pl_integer_program *s, const pl_stop *s
             program->num_rows, program->num_entries);
     if (!pl_arrays_grow(&s->program.arrays, &s->values, program->num_columns, sizeof *s->values))
         return pl_fail_memory(error, "the answer of the integer program");
-    status = pl_glpk_solve(program, &limits, s->values, &objective, outcome, error);
+    status = pl_glpk_solve(program, &limits, s->values, outcome, error);
     if (status != POPLINER_OK || (*outcome != PL_MIP_OPTIMAL && *outcome != PL_MIP_FEASIBLE))
         return status;
     return read_answer(s, split, error);
