@@ -26,26 +26,25 @@ typedef struct stems {
     pl_names names;    /* of the stems */
     pl_names numbered; /* of stem and number together */
     stem *items;       /* by number of the name */
-    pl_arrays arrays;  /* own the items; failed if memory ran short */
+    pl_arrays arrays;  /* own the items and texts; failed if memory ran short */
 } stems;
 
 static bool add_stem(void *user, const char *numbered) {
     stems *all = user;
     const size_t numbers_before = all->numbered.count;
     const size_t stems_before = all->names.count;
-    size_t length = strlen(numbered);
-    size_t place = pl_names_number(&all->numbered, numbered);
-    while (length > 0 && numbered[length - 1] >= '0' && numbered[length - 1] <= '9')
-        length--;
-    char *text = place == SIZE_MAX ? NULL : pl_copy_string(numbered, length);
-    place = text == NULL ? SIZE_MAX : pl_names_number(&all->names, text);
-    free(text);
-    all->arrays.failed = all->arrays.failed || place == SIZE_MAX;
+    char *text = pl_arrays_text(&all->arrays, numbered);
+    if (text == NULL || pl_names_number(&all->numbered, numbered) < numbers_before)
+        return text != NULL;
+    for (size_t end = strlen(text); end > 0 && text[end - 1] >= '0' && text[end - 1] <= '9'; end--)
+        text[end - 1] = '\0';
+    const size_t place = pl_names_number(&all->names, text);
+    all->arrays.failed = all->numbered.arrays.failed || all->names.arrays.failed;
     if (!pl_arrays_grow(&all->arrays, &all->items, place + 1, sizeof *all->items))
         return false;
-    if (all->names.count > stems_before)
+    if (place == stems_before)
         all->items[place] = (stem){.first_operation = all->operation};
-    all->items[place].num_numbers += all->numbered.count > numbers_before;
+    all->items[place].num_numbers++;
     return true;
 }
 
@@ -55,7 +54,7 @@ static void suggest_regex(const pl_operations *operations, const pl_layers *laye
                           pl_diagnosis *d) {
     stems all = {.items = NULL};
     pl_regex *regex = NULL;
-    size_t best = SIZE_MAX;
+    const stem *best = NULL;
     all.arrays.failed = pl_regex_compile(STEM_AND_NUMBER, "", &regex, NULL) != POPLINER_OK;
     for (; !all.arrays.failed && all.operation < pl_operations_count(operations); all.operation++) {
         const popliner_operation *own = pl_operation_at(operations, all.operation);
@@ -63,24 +62,20 @@ static void suggest_regex(const pl_operations *operations, const pl_layers *laye
             all.arrays.failed = pl_regex_find_all(regex, own->name, strlen(own->name), add_stem,
                                                   &all, NULL) == POPLINER_ERROR_MEMORY;
     }
-    for (size_t i = 0; !all.arrays.failed && i < all.names.count; i++) {
-        if (all.items[i].num_numbers > 1 &&
-            (best == SIZE_MAX || all.items[i].num_numbers > all.items[best].num_numbers))
-            best = i;
-    }
-    if (best != SIZE_MAX) {
+    for (size_t i = 0; !all.arrays.failed && i < all.names.count; i++)
+        if (all.items[i].num_numbers > (best == NULL ? 1 : best->num_numbers))
+            best = &all.items[i];
+    if (best != NULL) {
         pl_text text = {0};
         pl_text_add(&text, "(?:^|[/.])");
-        for (const char *c = all.names.items[best]; *c != '\0'; c++)
+        for (const char *c = all.names.items[best - all.items]; *c != '\0'; c++)
             pl_text_format(&text, *c == '.' ? "\\%c" : "%c", *c);
         pl_text_add(&text, "(\\d+)");
         all.arrays.failed = text.failed;
-        if (!text.failed && text.length < sizeof d->regex) {
-            memcpy(d->regex, text.data, text.length + 1);
-            d->told.suggested_layers = all.items[best].num_numbers;
-            snprintf(d->example, sizeof d->example, "%s",
-                     pl_operation_at(operations, all.items[best].first_operation)->name);
-        }
+        d->told.suggested_regex = pl_arrays_text(&d->arrays, pl_text_string(&text));
+        d->told.suggestion_example =
+            pl_arrays_text(&d->arrays, pl_operation_at(operations, best->first_operation)->name);
+        d->told.suggested_layers = best->num_numbers;
         free(text.data);
     }
     pl_regex_free(regex);
@@ -369,8 +364,8 @@ popliner_status pl_diagnose(pl_stage_meter *meter, bool layer_operations_only,
     diagnosis->told = (popliner_diagnosis){.model = chain->model,
                                            .layer_operations_only = layer_operations_only,
                                            .program_name = "",
-                                           .suggested_regex = diagnosis->regex,
-                                           .suggestion_example = diagnosis->example};
+                                           .suggested_regex = "",
+                                           .suggestion_example = ""};
     popliner_status status = pl_explained_find(&explained, meter, layer_operations_only, error);
     if (status == POPLINER_OK)
         status = diagnose_bottleneck(&explained, units, diagnosis, error);

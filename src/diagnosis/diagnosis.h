@@ -34,8 +34,8 @@ extern const pl_category pl_diagnosed_code[PL_NUM_DIAGNOSED_CODE];
 /* The part of a program that counts: its code, or also the variables that it touches. */
 enum { PL_SEEN_CODE = 1, PL_SEEN_DATA = 2 };
 
-/* Marks of a variable: a program touches it whose data counts; it is always live and of a category of
- * code, which programs explain, not its being touched. */
+/* Marks of a variable: a program touches it whose data counts; it is always live and of a category
+ * of code, which programs explain, not its being touched. */
 enum { PL_MARK_TOUCHED = 1, PL_MARK_CODE = 2 };
 
 /* The bytes that the counted operations explain. */
@@ -143,8 +143,6 @@ typedef struct pl_diagnosis {
     /* unattributed memory at the bottleneck, and on all tiles */
     pl_missing_variables missing_here;
     pl_missing_variables missing_everywhere;
-    char regex[160]; /* the suggested one, and its example */
-    char example[160];
 
     const popliner_profile *profile;
     popliner_option_names option_names; /* for reports; set by the analysis */
