@@ -10,11 +10,9 @@
  * are in microseconds. They are whole: Perfetto multiplies fractions as binary floating point and
  * cuts off the rest; then a slice may begin before the one before it ends, and is dropped. */
 
-/* Names a process, or a thread of it (0: the process). */
+/* Names a process, or a thread of it (0: the process). Viewers show processes in the order of their
+ * numbers. */
 void pl_trace_name(pl_json *json, size_t process, size_t thread, const char *name);
-
-/* Viewers show processes in the order of these numbers. */
-void pl_trace_sort(pl_json *json, size_t process, size_t number);
 
 /* Begins a slice; what the caller adds to its "args", then pl_trace_end_slice. */
 void pl_trace_begin_slice(pl_json *json, size_t process, size_t thread, uint64_t start,

@@ -37,12 +37,6 @@ typedef struct writer {
     pl_step_times time;
 } writer;
 
-/* Names a process; they are shown in the order of their numbers. */
-static void name_process(writer *w, size_t process, const char *name) {
-    pl_trace_name(&w->json, process, 0, name);
-    pl_trace_sort(&w->json, process, process);
-}
-
 /* ---- the whole program ---- */
 
 static const char *step_name(const popliner_profile *p, size_t step) {
@@ -113,7 +107,7 @@ static void write_live(writer *w, size_t process, const char *name, uint64_t alw
 
 static popliner_status write_whole(writer *w, uint64_t *bytes, popliner_error *error) {
     const popliner_profile *p = w->profile;
-    name_process(w, PROGRAM_PROCESS, "Program");
+    pl_trace_name(&w->json, PROGRAM_PROCESS, 0, "Program");
     pl_trace_name(&w->json, PROGRAM_PROCESS, PROGRAMS_THREAD, "Programs");
     pl_trace_name(&w->json, PROGRAM_PROCESS, UNITS_THREAD, "Layers");
     write_programs(w);
@@ -151,7 +145,7 @@ static popliner_status write_stage(writer *w, const pl_certificate *c, size_t nu
     pl_text name = {0};
     pl_text_format(&name, "Stage %zu on IPU %zu: %s to %s", number, stage->ipu,
                    c->input.unit_names[stage->first_unit], c->input.unit_names[stage->last_unit]);
-    name_process(w, process, pl_text_string(&name));
+    pl_trace_name(&w->json, process, 0, pl_text_string(&name));
     pl_trace_name(&w->json, process, UNITS_THREAD, "Layers");
     write_units(w, process, UNITS_THREAD, stage->first_unit, stage->last_unit);
     popliner_status status = popliner_liveness_by_step(w->profile, detail->tile, selection, 0,
@@ -259,7 +253,7 @@ static void write_ipu(writer *w, const executed *list, size_t count, pl_arrays *
         return;
     const size_t num_lanes = find_lanes(list, count, lane, lane_ends);
     snprintf(name, sizeof name, "IPU %" PRIu32 " as it ran", list[0].ipu);
-    name_process(w, process, name);
+    pl_trace_name(&w->json, process, 0, name);
     for (size_t i = 0; i < num_lanes; i++)
         pl_trace_name(&w->json, process, PROGRAMS_THREAD + i,
                       i == 0 ? "Programs" : "Programs meanwhile");
