@@ -131,6 +131,10 @@ popliner_status pl_stored_analysis_save(const pl_stored_contents *c, const char 
 
 static const char whole[] = "the stored analysis";
 
+static bool is_well(const pl_archive *archive) {
+    return archive->outcome.status == POPLINER_OK;
+}
+
 void pl_stored_analysis_close(pl_stored_analysis *analysis) {
     if (analysis == NULL)
         return;
@@ -195,25 +199,18 @@ static void load_ground(pl_stored_analysis *a) {
     load_fields(archive, "", fields,
                 pl_profile_fields(p, PL_FIELDS_ALL, NULL, fields) - num_left_out, &p->arrays);
     load_fields(archive, "", fields, pl_operations_fields(o, fields), &o->arrays);
-    if (bytes == NULL || archive->outcome.status != POPLINER_OK)
-        return;
-    if (!take_ground(p, o, memcpy(&own, bytes, sizeof own))) {
+    if (is_well(archive) && !take_ground(p, o, memcpy(&own, bytes, sizeof own)))
         pl_archive_fail(archive, "its target");
-        return;
-    }
     p->lacks_variables = true;
     pl_profile_count_variables(p, 0);
-    pl_fields_allocate(&p->arrays, left_out, num_left_out);
-    if (!pl_outcome_has(&archive->outcome, !p->arrays.failed, whole))
-        return;
-    archive->outcome.status = pl_profile_check(p, archive->path, archive->outcome.error);
-    if (archive->outcome.status != POPLINER_OK)
-        return;
-    if (!pl_operations_check(o, p)) {
+    if (is_well(archive))
+        pl_fields_allocate(&p->arrays, left_out, num_left_out);
+    if (pl_outcome_has(&archive->outcome, !p->arrays.failed, whole))
+        archive->outcome.status = pl_profile_check(p, archive->path, archive->outcome.error);
+    if (is_well(archive) && !pl_operations_check(o, p))
         pl_archive_fail(archive, "the operations");
-        return;
-    }
-    pl_operations_complete(o);
+    if (is_well(archive))
+        pl_operations_complete(o);
     pl_outcome_has(&archive->outcome, !o->arrays.failed, whole);
 }
 
@@ -243,8 +240,7 @@ popliner_status pl_stored_analysis_tell(pl_stored_analysis *analysis,
     const char *text = find_part(archive, "", "warnings", &length, "its warnings", error);
     if (text != NULL && length > 0 && text[length - 1] != '\0')
         pl_archive_fail(archive, "its warnings");
-    for (size_t at = 0; archive->outcome.status == POPLINER_OK && at < length;
-         at += strlen(text + at) + 1)
+    for (size_t at = 0; is_well(archive) && at < length; at += strlen(text + at) + 1)
         pl_tell(listener, POPLINER_LEVEL_WARNING, "%s", text + at);
     return archive->outcome.status;
 }
@@ -286,7 +282,7 @@ popliner_status pl_stored_analysis_load_chain(pl_stored_analysis *analysis, cons
         memcmp(key, wanted, length) == 0) {
         chain->model = model;
         load_fields(archive, "chain/", fields, pl_chain_fields(chain, fields), &chain->arrays);
-        if (outcome->status == POPLINER_OK)
+        if (is_well(archive))
             outcome->status = pl_chain_complete(chain, analysis->profile, analysis->operations,
                                                 layers, &is_right, error);
         if (!is_right)
@@ -314,10 +310,9 @@ static pl_stage_details *load_details(pl_stored_analysis *analysis, const char *
     details->key = *key;
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         details->largest[need].max_copies = (size_t)key->max_copies;
-    if (archive->outcome.status == POPLINER_OK &&
-        !pl_details_check(details, chain->num_units, analysis->profile))
+    if (is_well(archive) && !pl_details_check(details, chain->num_units, analysis->profile))
         pl_archive_fail(archive, "its stages");
-    if (archive->outcome.status == POPLINER_OK)
+    if (is_well(archive))
         return details;
     pl_stage_details_free(details);
     return NULL;
@@ -330,7 +325,7 @@ popliner_status pl_stored_analysis_find_stages(pl_stored_analysis *analysis, con
     char group[MAX_GROUP];
     *stages = NULL;
     archive->outcome = (pl_outcome){.error = error};
-    for (size_t i = 0; archive->outcome.status == POPLINER_OK && *stages == NULL; i++) {
+    for (size_t i = 0; is_well(archive) && *stages == NULL; i++) {
         size_t length = 0;
         name_group(i, group);
         const char *bytes = pl_archive_find(archive, group, "key", &length);
