@@ -26,12 +26,13 @@ popliner_status pl_layout_finish(pl_layout *layout, popliner_status status, char
 
 /* ---- Signs ----------------------------------------------------------------------------------- */
 
-typedef enum sign { SIGN_FULL, SIGN_OVER, SIGN_LIMIT, SIGN_LINE, SIGN_MORE } sign;
+typedef enum sign { SIGN_OVER, SIGN_LIMIT, SIGN_LINE, SIGN_MORE } sign;
 
 static const char *sign_of(const pl_layout *layout, sign which) {
     static const char *const signs[][2] = {
-        [SIGN_FULL] = {"\u2588", "#"},   [SIGN_OVER] = {"\u2593", "!"},
-        [SIGN_LIMIT] = {"\u2502", "|"},  [SIGN_LINE] = {"\u2500", "-"},
+        [SIGN_OVER] = {"\u2593", "!"},
+        [SIGN_LIMIT] = {"\u2502", "|"},
+        [SIGN_LINE] = {"\u2500", "-"},
         [SIGN_MORE] = {"\u2026", "..."},
     };
     return signs[which][layout->screen.is_ascii];
@@ -246,15 +247,11 @@ static size_t eighths_of(const scale *s, uint64_t bytes, bool is_above) {
     return whole == 0 && bytes > 0 ? 1 : whole;
 }
 
-static void add_part(const pl_layout *layout, size_t eighths, pl_text *text) {
-    static const char *const parts[] = {" ",      "\u258f", "\u258e", "\u258d", "\u258c",
-                                        "\u258b", "\u258a", "\u2589", "\u2588"};
-    pl_text_add(text, layout->screen.is_ascii ? "#" : parts[eighths]);
-}
-
 /* One cell of a bar; those above the limit are one run of colour. */
 static void add_bar_cell(const pl_layout *layout, const scale *s, size_t cell, size_t own,
                          size_t most, pl_text *text) {
+    static const char *const eighths[] = {" ",      "\u258f", "\u258e", "\u258d", "\u258c",
+                                          "\u258b", "\u258a", "\u2589", "\u2588"};
     const size_t begin = 8 * cell;
     const bool is_over = s->limit_cell <= cell && own > begin;
     const bool has_colour = is_over && layout->screen.has_colour;
@@ -263,7 +260,7 @@ static void add_bar_cell(const pl_layout *layout, const scale *s, size_t cell, s
     if (is_over)
         pl_text_add(text, sign_of(layout, SIGN_OVER));
     else if (own > begin)
-        add_part(layout, own - begin > 8 ? 8 : own - begin, text);
+        pl_text_add(text, layout->screen.is_ascii ? "#" : eighths[pl_fewer(own - begin, 8)]);
     else
         pl_text_add(text, most >= begin + 8 ? sign_of(layout, SIGN_LINE) : " ");
     if (has_colour && (cell + 1 == s->cells || own <= begin + 8))
