@@ -12,8 +12,9 @@
 #include "model/operations.h"
 #include "profile/profile_data.h"
 
-/* While layers are being found, an operation's unit is one of these or the number of a name. */
-enum { UNIT_NONE = -1, UNIT_FIRST_LAYER = -2 };
+/* While layers are being found, an operation's unit is the number of a name or one of these. */
+#define UNIT_FIRST_LAYER (SIZE_MAX - 1)
+#define UNIT_NONE SIZE_MAX
 
 /* The distinct results of the regex on some texts. */
 typedef struct results {
@@ -32,8 +33,7 @@ typedef struct finder {
     results *searched;       /* those that the regex adds to now */
     results found;           /* of the current operation */
     results *of_variable;    /* [num_unlowered] */
-    long *units;             /* [operations] */
-    long current;            /* the layer of the next operation, then its own */
+    size_t current;          /* the unit of the next operation, then its own */
     pl_text inputs;          /* of the current operation, as the regexes read them */
     size_t calls_of_several; /* Calls whose inputs name more than one layer */
     size_t num_counted;      /* operations that are no tensors */
@@ -105,9 +105,9 @@ static bool set_inputs(finder *f, const char *inputs) {
     return !f->inputs.failed;
 }
 
-static void assign_unit(finder *f, size_t index, popliner_layer_rule rule, long unit) {
+static void assign_unit(finder *f, size_t index, popliner_layer_rule rule, size_t unit) {
     f->layers->items[index].rule = rule;
-    f->units[index] = unit;
+    f->layers->items[index].unit = unit;
     if (rule != POPLINER_LAYER_RULE_FOLLOWING)
         f->current = unit;
 }
@@ -116,7 +116,7 @@ static void assign_unit(finder *f, size_t index, popliner_layer_rule rule, long 
  * something has failed. */
 static bool is_done(finder *f, size_t index, popliner_layer_rule rule) {
     if (f->found.count == 1)
-        assign_unit(f, index, rule, (long)f->found.seen[0]);
+        assign_unit(f, index, rule, f->found.seen[0]);
     return f->found.count == 1 || !is_well(f);
 }
 
@@ -142,10 +142,9 @@ static void assign_unnamed(finder *f, size_t index, bool is_call) {
 /* Applies the rules to one operation. */
 static void assign(finder *f, size_t index) {
     const popliner_operation *operation = pl_operation_at(f->operations, index);
-    f->layers->items[index].rule = POPLINER_LAYER_RULE_NONE;
-    f->units[index] = UNIT_NONE;
     if (operation->is_tensor) {
         f->layers->items[index].rule = POPLINER_LAYER_RULE_TENSOR;
+        f->layers->items[index].unit = UNIT_NONE;
         return;
     }
     find_in_text(f, operation->name, &f->found);
@@ -164,7 +163,7 @@ static void assign(finder *f, size_t index) {
 
 /* Orders the layers that some operation has, and converts numbers of names into units. False if
  * memory is short. */
-static bool order_layers(pl_layers *layers, popliner_layer_order order, const long *units) {
+static bool order_layers(pl_layers *layers, popliner_layer_order order) {
     const pl_names *all = &layers->all_names;
     size_t count = 0;
     pl_arrays scratch = {0};
@@ -176,16 +175,17 @@ static bool order_layers(pl_layers *layers, popliner_layer_order order, const lo
         return false;
     }
     for (size_t i = 0; i < layers->num_operations; i++) {
-        if (units[i] < 0 || unit[units[i]] != 0)
+        const size_t own = layers->items[i].unit;
+        if (own >= UNIT_FIRST_LAYER || unit[own] != 0)
             continue;
         /* by insertion: few layers, and names that compare equal keep their order */
         size_t k = count++;
         for (; order == POPLINER_LAYER_ORDER_NATURAL && k > 0 &&
-               pl_compare_naturally(all->items[ordered[k - 1]], all->items[units[i]]) > 0;
+               pl_compare_naturally(all->items[ordered[k - 1]], all->items[own]) > 0;
              k--)
             ordered[k] = ordered[k - 1];
-        ordered[k] = (size_t)units[i];
-        unit[units[i]] = 1; /* until all are ordered */
+        ordered[k] = own;
+        unit[own] = 1; /* until all are ordered */
     }
     for (size_t k = 0; k < count; k++) {
         unit[ordered[k]] = k + 1;
@@ -194,7 +194,8 @@ static bool order_layers(pl_layers *layers, popliner_layer_order order, const lo
     layers->num_layers = count;
     for (size_t i = 0; i < layers->num_operations; i++) {
         popliner_layer_finding *it = &layers->items[i];
-        it->unit = units[i] >= 0 ? unit[units[i]] : units[i] == UNIT_FIRST_LAYER && count > 0;
+        it->unit = it->unit < UNIT_FIRST_LAYER ? unit[it->unit]
+                                               : it->unit == UNIT_FIRST_LAYER && count > 0;
         it->name = pl_layers_name(layers, it->unit);
     }
     pl_arrays_free(&scratch);
@@ -329,7 +330,6 @@ popliner_status pl_layers_assign(const popliner_profile *profile, const pl_opera
                 .layers = layers,
                 .current = UNIT_NONE,
                 .outcome = {.error = error}};
-    f.units = pl_arrays_new(&f.scratch, count, sizeof *f.units);
     f.of_variable = pl_arrays_new(&f.scratch, profile->num_unlowered, sizeof *f.of_variable);
     layers->num_operations = count;
     layers->items = pl_arrays_new(&layers->arrays, count, sizeof *layers->items);
@@ -337,7 +337,7 @@ popliner_status pl_layers_assign(const popliner_profile *profile, const pl_opera
         f.outcome.status = compile_regexes(&o, &f.name_regex, &f.first_layer_regex, error);
     if (is_well(&f))
         assign_all(&f);
-    if (is_well(&f) && has(&f, order_layers(layers, o.order, f.units))) {
+    if (is_well(&f) && has(&f, order_layers(layers, o.order))) {
         warn(&f, &o);
         f.outcome.status = pl_layer_places_tell(operations, layers, f.name_regex, &o, error);
     }
