@@ -399,5 +399,6 @@ popliner_status popliner_certificate_text(const popliner_certificate *callers,
         return pl_fail(error, POPLINER_ERROR_USAGE, "there is no form %d of a certificate",
                        (int)form);
     }
-    return pl_text_finish_printable(&text, POPLINER_OK, result, error);
+    pl_text_make_printable(&text);
+    return pl_text_finish(&text, POPLINER_OK, result, error);
 }

@@ -53,7 +53,7 @@ popliner_status popliner_report_comparison(const popliner_comparison *callers, c
                                            popliner_error *error) {
     pl_text text = {0};
     put_comparison((const pl_comparison *)callers, &(pl_json){.text = &text});
-    return pl_text_finish_printable(&text, POPLINER_OK, result, error);
+    return pl_text_finish(&text, POPLINER_OK, result, error);
 }
 
 /* ---- For people ---- */

@@ -141,5 +141,5 @@ popliner_status popliner_report_together(const popliner_together *together, popl
     if (format != POPLINER_FORMAT_JSON)
         return write_together(&own, format, result, error);
     put_together(&own, &(pl_json){.text = &text});
-    return pl_text_finish_printable(&text, POPLINER_OK, result, error);
+    return pl_text_finish(&text, POPLINER_OK, result, error);
 }

@@ -342,7 +342,7 @@ popliner_status popliner_report_splits(const popliner_split_table *callers,
     if (format == POPLINER_FORMAT_JSON) {
         const popliner_status status =
             put_splits(&of, count, &input, &(pl_json){.text = &text}, error);
-        return pl_text_finish_printable(&text, status, result, error);
+        return pl_text_finish(&text, status, result, error);
     }
     pl_sheet_begin(&sheet, format, "");
     add_row(&of, 0, &input, &sheet);

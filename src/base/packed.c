@@ -21,10 +21,6 @@ void pl_packed_number(pl_packed *packed, uint64_t number) {
     packed->last = number;
 }
 
-void pl_packed_missing(pl_packed *packed) {
-    pl_packed_number(packed, 0);
-}
-
 static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                              "!#$%&()*+-;,=>?@^_`{|}~";
 

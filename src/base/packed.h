@@ -18,11 +18,9 @@ typedef struct pl_packed {
 /* Appends one number, of any size, in groups of seven bits. */
 void pl_packed_group(pl_text *bytes, uint64_t value);
 
-/* Appends a number of at most 2^52, so that twice the number is exact in JavaScript. */
+/* Appends a number of at most 2^52, so that twice the number is exact in JavaScript. A column with
+ * missing entries holds each number plus one, and 0 for those. */
 void pl_packed_number(pl_packed *packed, uint64_t number);
-
-/* Appends a missing entry; a column with missing entries holds each number plus one. */
-void pl_packed_missing(pl_packed *packed);
 
 /* Appends the column to a text, in quotes, and empties it. If memory ran short, sets
  * text->failed. */

@@ -267,11 +267,10 @@ static const char *kind_name(pl_cell_kind kind) {
 
 static void write_numbers(const pl_sheet *sheet, size_t column, pl_text *text) {
     pl_packed packed = {0};
-    for (size_t i = column; i < sheet->num_cells; i += sheet->num_columns)
-        if (sheet->cells[i].kind == PL_CELL_NONE)
-            pl_packed_missing(&packed);
-        else
-            pl_packed_number(&packed, packed_number(&sheet->cells[i]) + 1);
+    for (size_t i = column; i < sheet->num_cells; i += sheet->num_columns) {
+        const pl_cell *cell = &sheet->cells[i];
+        pl_packed_number(&packed, cell->kind == PL_CELL_NONE ? 0 : packed_number(cell) + 1);
+    }
     pl_packed_end(&packed, text);
 }
 
@@ -285,7 +284,7 @@ static void write_texts(const pl_sheet *sheet, size_t column, pl_text *text) {
     for (size_t i = column; place != NULL && i < sheet->num_cells; i += sheet->num_columns) {
         const pl_cell *cell = &sheet->cells[i];
         if (cell->kind == PL_CELL_NONE) {
-            pl_packed_missing(&packed);
+            pl_packed_number(&packed, 0);
             continue;
         }
         size_t *own = &place[cell->value.number];

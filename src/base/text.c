@@ -168,12 +168,6 @@ popliner_status pl_text_finish(pl_text *text, popliner_status status, char **res
     return status;
 }
 
-popliner_status pl_text_finish_printable(pl_text *text, popliner_status status, char **result,
-                                         popliner_error *error) {
-    pl_text_make_printable(text);
-    return pl_text_finish(text, status, result, error);
-}
-
 /* ---- Sizes ----------------------------------------------------------------------------------- */
 
 static bool is_digit(char c) {

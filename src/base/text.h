@@ -62,10 +62,6 @@ void pl_text_make_printable(pl_text *text);
 popliner_status pl_text_finish(pl_text *text, popliner_status status, char **result,
                                popliner_error *error);
 
-/* Like pl_text_finish, for a text that people read: makes it printable first. */
-popliner_status pl_text_finish_printable(pl_text *text, popliner_status status, char **result,
-                                         popliner_error *error);
-
 /* ---- Numbers for people ---------------------------------------------------------------------- */
 
 /* "638,976": PL_GROUPED is that for %s, until the end of its full expression. */

@@ -140,7 +140,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         plain[count] = fuzz_number(&input) % (most + 1);
         numbers[count] = (int64_t)plain[count];
         if (how == 1 && plain[count] == 0)
-            pl_packed_missing(&packed);
+            pl_packed_number(&packed, 0);
         else if (how == 1)
             pl_packed_number(&packed, plain[count]);
     }
