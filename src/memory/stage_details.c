@@ -117,16 +117,30 @@ static bool fill_peaks(const pl_peak_envelope *tiles, const pl_chain *chain,
 
 /* ---- Columns --------------------------------------------------------------------------------- */
 
-const char *pl_detail_sums_column(size_t number) {
-    static const char *const others[] = {"copy_layout_bytes", "freed_bytes", "freed_layout_bytes"};
-    _Static_assert(PL_NUM_DETAIL_SUMS == POPLINER_NUM_PARTS + sizeof others / sizeof *others,
-                   "all");
-    return number < POPLINER_NUM_PARTS ? pl_parts[number].column
-                                       : others[number - POPLINER_NUM_PARTS];
+static bool is_of_variables(const pl_field *field) {
+    return field->item_size == sizeof(pl_detail_variables);
 }
 
-size_t pl_peak_piece_columns(popliner_need need) {
-    return need == POPLINER_NEED_EXPECTED ? sizeof(pl_peak_piece) / sizeof(uint64_t) : 2;
+size_t pl_details_columns(const pl_field *field) {
+    const bool is_of_other_needs =
+        strcmp(field->name, "least_tiles") == 0 || strcmp(field->name, "most_tiles") == 0;
+    return is_of_other_needs        ? 2
+           : is_of_variables(field) ? field->item_size / sizeof(uint32_t)
+                                    : field->item_size / sizeof(uint64_t);
+}
+
+uint64_t pl_details_number(const pl_field *field, size_t item, size_t column) {
+    const char *at = (const char *)pl_field_items(field) + item * field->item_size;
+    return is_of_variables(field) ? ((const uint32_t *)(const void *)at)[column]
+                                  : ((const uint64_t *)(const void *)at)[column];
+}
+
+void pl_details_set_number(const pl_field *field, size_t item, size_t column, uint64_t number) {
+    char *at = (char *)pl_field_items(field) + item * field->item_size;
+    if (is_of_variables(field))
+        ((uint32_t *)(void *)at)[column] = (uint32_t)number;
+    else
+        ((uint64_t *)(void *)at)[column] = number;
 }
 
 /* ---- Details of all stages ------------------------------------------------------------------- */

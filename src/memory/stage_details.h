@@ -106,13 +106,6 @@ typedef struct pl_detail_variables {
     uint32_t category[POPLINER_DETAIL_VARIABLES];
 } pl_detail_variables;
 
-/* Returns the name of the column of a number. */
-const char *pl_detail_sums_column(size_t number);
-
-/* Returns how many numbers of a line a page has: of needs that are not the expected one nobody asks
- * where. */
-size_t pl_peak_piece_columns(popliner_need need);
-
 /* Sets named[variables->count] to the variables of the profile, with their names. */
 void pl_detail_variables_name(const pl_detail_variables *variables, const popliner_profile *profile,
                               popliner_stage_variable *named);
@@ -156,6 +149,12 @@ bool pl_details_serve(const pl_details_key *measured, const popliner_pipeline *w
 /* Lists the arrays for storing and loading, at most PL_DETAILS_FIELDS, and returns their number. */
 enum { PL_DETAILS_FIELDS = 3 + 2 * POPLINER_NUM_NEEDS };
 size_t pl_details_fields(pl_stage_details *details, pl_field *fields);
+
+/* Pages have the numbers of these fields by column: of the items of a field so many, from the first
+ * on, as of needs that are not the expected one nobody asks where. */
+size_t pl_details_columns(const pl_field *field);
+uint64_t pl_details_number(const pl_field *field, size_t item, size_t column);
+void pl_details_set_number(const pl_field *field, size_t item, size_t column, uint64_t number);
 
 /* True if loaded arrays fit num_units, and name only what the profile has. */
 bool pl_details_check(const pl_stage_details *details, size_t num_units,

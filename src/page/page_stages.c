@@ -28,77 +28,70 @@ static const char *const need_names[] = {
     [POPLINER_NEED_MOST] = "most",
 };
 
-/* The fullest tiles for one need: how many each stage has, then the columns of what they hold. */
-static void put_envelope(pl_json *json, popliner_need need, const pl_peak_envelope *tiles) {
-    pl_packed all = {0};
-    for (size_t i = 0; i < tiles->num_intervals; i++)
-        pl_packed_number(&all, tiles->start[i + 1] - tiles->start[i]);
-    for (size_t column = 0; column < pl_peak_piece_columns(need); column++)
-        for (size_t i = 0; i < tiles->num_pieces; i++)
-            pl_packed_number(&all, ((const uint64_t *)&tiles->pieces[i])[column]);
-    pl_put_packed(json, need_names[need], &all);
-}
+/* ---- what the details hold ---- */
 
-static void put_sums(pl_json *json, const pl_stage_details *details) {
-    pl_put_open(json, "sums", '{');
-    for (size_t column = 0; column < PL_NUM_DETAIL_SUMS; column++) {
+/* Adds each field column by column; the cuts are of the chain. */
+static void put_fields(pl_json *json, pl_stage_details *details) {
+    pl_field fields[PL_DETAILS_FIELDS];
+    const size_t num_fields = pl_details_fields(details, fields) - 1;
+    for (const pl_field *field = fields; field < fields + num_fields; field++) {
         pl_packed packed = {0};
-        for (size_t i = 0; i < pl_triangle_size(details->num_units); i++)
-            pl_packed_number(&packed, details->sums[i].bytes[column]);
-        pl_put_packed(json, pl_detail_sums_column(column), &packed);
+        for (size_t column = 0; column < pl_details_columns(field); column++)
+            for (size_t i = 0; i < *field->count + field->extra_items; i++)
+                pl_packed_number(&packed, pl_details_number(field, i, column));
+        pl_put_packed(json, field->name, &packed);
     }
-    pl_put_close(json);
 }
 
-/* ---- names at the peaks ---- */
-
-/* The columns of what there is at each expected peak. Names count from 1; 0 is none. */
-typedef struct at_peaks {
-    pl_packed counts, named, sizes, categories; /* of the largest variables */
-    pl_packed operations, programs;
-    pl_names names;
-} at_peaks;
-
-static void add_name(at_peaks *p, pl_packed *column, bool is_there, const char *name) {
-    pl_packed_number(column, is_there ? pl_names_number(&p->names, name) + 1 : 0);
+/* Names count from 1; 0 is none. */
+static uint32_t number_of(pl_names *names, bool is_there, const char *name) {
+    return is_there ? (uint32_t)pl_names_number(names, name) + 1 : 0;
 }
 
-static void add_peak(at_peaks *p, const pl_detail_variables *v, const pl_chain *chain,
-                     size_t step) {
+static const char *program_at(const pl_chain *chain, size_t step) {
+    return pl_profile_program_name(chain->profile, chain->profile->step_program[step]);
+}
+
+/* Adds the fields, with names in place of the variables, and the operation and the program at each
+ * expected peak. */
+static void put_details(pl_json *json, const pl_stage_details *details, const pl_chain *chain) {
     const popliner_profile *profile = chain->profile;
-    const size_t operation =
-        step < chain->num_steps ? pl_chain_operation_at(chain, step) : SIZE_MAX;
-    const bool has_operation = operation != SIZE_MAX;
-    const bool has_program = step < profile->num_steps;
-    pl_packed_number(&p->counts, v->count);
-    for (size_t k = 0; k < v->count; k++) {
-        const bool has_name = v->unlowered[k] != PL_NONE;
-        add_name(
-            p, &p->named, has_name,
-            pl_profile_string(profile, has_name ? profile->unlowered_name[v->unlowered[k]] : 0));
-        pl_packed_number(&p->sizes, v->size_bytes[k]);
-        pl_packed_number(&p->categories, v->category[k]);
-    }
-    add_name(p, &p->operations, has_operation,
-             has_operation ? pl_operation_at(chain->operations, operation)->name : "");
-    add_name(p, &p->programs, has_program,
-             has_program ? pl_profile_program_name(profile, profile->step_program[step]) : "");
-}
-
-static void put_at_peaks(pl_json *json, const pl_stage_details *details, const pl_chain *chain) {
     const pl_peak_envelope *peaks = &details->largest[POPLINER_NEED_EXPECTED];
-    at_peaks p = {0};
-    const pl_page_column columns[] = {
-        {"count", &p.counts},        {"name", &p.named},           {"size_bytes", &p.sizes},
-        {"category", &p.categories}, {"operation", &p.operations}, {"program", &p.programs},
-    };
-    for (size_t i = 0; i < peaks->num_pieces; i++)
-        add_peak(&p, &details->variables[i], chain, peaks->pieces[i].step);
-    pl_put_open(json, "variables", '{');
-    pl_page_put_columns(json, columns, sizeof columns / sizeof *columns);
-    pl_put_texts(json, "names", p.names.items, p.names.count);
-    json->text->failed = json->text->failed || p.names.arrays.failed;
-    pl_names_free(&p.names);
+    pl_stage_details own = *details;
+    pl_names names = {0};
+    pl_packed operations = {0};
+    pl_packed programs = {0};
+    pl_arrays arrays = {0};
+    own.variables =
+        pl_arrays_copy(&arrays, own.variables, peaks->num_pieces, sizeof *own.variables);
+    for (size_t i = 0; !arrays.failed && i < peaks->num_pieces; i++) {
+        pl_detail_variables *v = &own.variables[i];
+        const size_t step = peaks->pieces[i].step;
+        const size_t operation =
+            step < chain->num_steps ? pl_chain_operation_at(chain, step) : SIZE_MAX;
+        memset(v->variable, 0, sizeof v->variable);
+        for (size_t k = 0; k < v->count; k++) {
+            const bool has_name = v->unlowered[k] != PL_NONE;
+            const pl_string name = has_name ? profile->unlowered_name[v->unlowered[k]] : 0;
+            v->unlowered[k] = number_of(&names, has_name, pl_profile_string(profile, name));
+        }
+        pl_packed_number(
+            &operations,
+            operation == SIZE_MAX
+                ? 0
+                : number_of(&names, true, pl_operation_at(chain->operations, operation)->name));
+        pl_packed_number(&programs, step >= profile->num_steps
+                                        ? 0
+                                        : number_of(&names, true, program_at(chain, step)));
+    }
+    json->text->failed = json->text->failed || arrays.failed || names.arrays.failed;
+    if (!arrays.failed)
+        put_fields(json, &own);
+    pl_put_packed(json, "operations", &operations);
+    pl_put_packed(json, "programs", &programs);
+    pl_put_texts(json, "names", names.items, names.count);
+    pl_names_free(&names);
+    pl_arrays_free(&arrays);
 }
 
 /* ---- pipelines ---- */
@@ -161,27 +154,24 @@ void pl_page_put_pipeline(pl_json *json, const pl_page_pipeline *p, size_t num_u
 
 void pl_page_put_stages(pl_json *json, const pl_stage_details *details, const pl_chain *chain,
                         const pl_page_pipeline *pipelines, size_t num_pipelines) {
-    pl_packed facts = {0};
     pl_put_open(json, NULL, '{');
     pl_put_open(json, "pipelines", '[');
     for (size_t i = 0; i < num_pipelines; i++)
         pl_page_put_pipeline(json, &pipelines[i], details->num_units);
     pl_put_close(json);
-    pl_packed_number(&facts, details->key.max_stages);
-    pl_packed_number(&facts, details->key.is_training);
+    pl_put_packed_numbers(json, "key", (const uint64_t *)(const void *)&details->key,
+                          sizeof details->key / sizeof(uint64_t));
+    pl_put_open(json, "max_copies", '[');
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
-        pl_packed_number(&facts, details->largest[need].max_copies);
-    pl_put_packed(json, "facts", &facts);
-    put_sums(json, details);
-    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
-        put_envelope(json, (popliner_need)need, &details->largest[need]);
-    put_at_peaks(json, details, chain);
+        pl_put_number(json, NULL, details->largest[need].max_copies);
+    pl_put_close(json);
+    put_details(json, details, chain);
     pl_put_close(json);
 }
 
 /* ---- the chain and what is asked of its splits ---- */
 
-/* Puts the IPUs of the profile on which each unit computes. */
+/* Puts on which IPUs of the profile each unit computes. */
 static void add_unit_ipus(pl_packed *facts, const pl_chain *chain) {
     const size_t num_ipus = chain->profile->target.num_ipus;
     uint8_t *is_used = pl_new_array(num_ipus + 1, sizeof *is_used);
@@ -189,10 +179,9 @@ static void add_unit_ipus(pl_packed *facts, const pl_chain *chain) {
     for (size_t unit = 0; is_used != NULL && unit < chain->num_units; unit++) {
         const popliner_interval interval = {unit, unit, 1};
         memset(is_used, 0, num_ipus);
-        pl_packed_number(facts, pl_stage_ipus_mark(chain, &interval, 1, is_used));
+        pl_stage_ipus_mark(chain, &interval, 1, is_used);
         for (size_t ipu = 0; ipu < num_ipus; ipu++)
-            if (is_used[ipu] != 0)
-                pl_packed_number(facts, ipu);
+            pl_packed_number(facts, is_used[ipu]);
     }
     free(is_used);
 }
@@ -200,15 +189,9 @@ static void add_unit_ipus(pl_packed *facts, const pl_chain *chain) {
 /* Puts what evaluating a split needs to know of the chain: src/wasm/told_profile.c reads it. */
 static void put_facts(pl_json *json, const pl_chain *chain) {
     const pl_target *target = &chain->profile->target;
-    const uint64_t facts[] = {target->num_tiles,
-                              target->bytes_per_tile,
-                              chain->num_steps,
-                              chain->profile->num_categories,
-                              target->num_ipus,
-                              (uint64_t)chain->model,
-                              !pl_chain_is_full(chain),
-                              pl_chain_is_full(chain),
-                              pl_chain_has_operations(chain, 0)};
+    const uint64_t facts[] = {target->num_tiles,      target->bytes_per_tile,
+                              chain->num_steps,       target->num_ipus,
+                              (uint64_t)chain->model, pl_chain_has_operations(chain, 0)};
     pl_packed packed = {0};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         pl_packed_number(&packed, facts[i]);
@@ -245,7 +228,7 @@ void pl_page_put_chain(pl_json *json, const char *key, const pl_chain *chain,
             continue;
         pl_put_open(json, NULL, '{');
         pl_put_text(json, "name", info->name);
-        pl_put_text(json, "column", info->column);
+        pl_put_number(json, "number", (uint64_t)part);
         pl_put_text(json, "text", info->text);
         pl_put_close(json);
     }

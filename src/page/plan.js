@@ -330,8 +330,10 @@ class PlanView {
     // The need of each layer over all tiles: a click shows the layer in the memory of the tiles.
     drawLayers() {
         const title = 'Where memory goes, by layer';
-        const { tileParts, numUnits, parts, pipelines: [{ stages: { sums } }] } = this.model;
-        const all = parts.map(({ column }) => Model.unpack(sums[column]));
+        const { tileParts, numUnits, parts, pipelines: [{ stages }] } = this.model;
+        const sums = Model.unpack(stages.stage_sums); // of all stages, column by column
+        const all = parts.map(({ number }) =>
+            sums.subarray(number * numUnits * (numUnits + 1) / 2));
         const onTile = Object.values(tileParts); // has the colours that the chain has
         const colorOf = (name, i) => color(onTile.includes(name) ? onTile.indexOf(name)
             : i === 0 ? 0 : onTile.length + i);

@@ -13,10 +13,21 @@
 
 typedef struct reader {
     pl_told_profile *told;
-    const uint64_t *next;
-    size_t left; /* numbers */
+    const uint64_t *next; /* facts of the chain */
+    size_t left;
+    pl_arrays arrays; /* own the numbers of columns */
     bool failed;
 } reader;
+
+/* Reads the numbers of a member; none on failure. */
+static pl_json_token_numbers numbers_of(reader *r, const pl_json_token *object, const char *name) {
+    const pl_json_token *column = pl_json_token_member(object, name);
+    pl_json_token_numbers numbers = {.arrays = &r->arrays};
+    if (column != NULL)
+        pl_json_token_numbers_add(&numbers, column);
+    r->failed = r->failed || column == NULL || r->arrays.failed;
+    return r->failed ? (pl_json_token_numbers){.arrays = &r->arrays} : numbers;
+}
 
 /* The next number, which is whole. */
 static uint64_t take(reader *r) {
@@ -33,45 +44,14 @@ static void *make(reader *r, size_t count, size_t item_size) {
     return items;
 }
 
-static uint64_t *take_column(reader *r, size_t count) {
-    uint64_t *numbers = make(r, count, sizeof *numbers);
-    for (size_t i = 0; !r->failed && i < count; i++)
-        numbers[i] = take(r);
-    return numbers;
-}
-
-/* Columns of rows of `stride` numbers. */
-static void take_columns(reader *r, size_t num_columns, uint64_t *numbers, size_t count,
-                         size_t stride) {
-    for (size_t k = 0; k < num_columns; k++)
-        for (size_t i = 0; !r->failed && i < count; i++)
-            numbers[i * stride + k] = take(r);
-}
-
-/* The IPUs of each unit, a number of them before each. */
-static void take_ipus(reader *r, size_t num_units) {
-    pl_told_profile *t = r->told;
-    t->ipus_start = make(r, num_units + 1, sizeof *t->ipus_start);
-    t->ipus = make(r, num_units * t->profile.target.num_ipus, sizeof *t->ipus);
-    for (size_t unit = 0; !r->failed && unit < num_units; unit++) {
-        const size_t count = (size_t)take(r);
-        t->ipus_start[unit + 1] = t->ipus_start[unit] + count;
-        for (size_t i = 0; !r->failed && i < count; i++)
-            t->ipus[t->ipus_start[unit] + i] = (uint32_t)take(r);
-    }
-}
-
 static void take_chain(reader *r, const char **unit_names, size_t num_units) {
     pl_told_profile *t = r->told;
     pl_chain *chain = &t->chain;
     t->profile.target.num_tiles = (size_t)take(r);
     t->profile.target.bytes_per_tile = take(r);
     t->profile.num_steps = chain->num_steps = (size_t)take(r);
-    t->profile.num_categories = (size_t)take(r);
     t->profile.target.num_ipus = (size_t)take(r);
     chain->model = (popliner_memory_model)take(r);
-    take(r); /* what follows from it: the chain has a unit without a layer, or an account */
-    take(r);
     t->first_may_be_alone = take(r) != 0;
     chain->profile = &t->profile;
     chain->operations = &t->operations;
@@ -84,99 +64,37 @@ static void take_chain(reader *r, const char **unit_names, size_t num_units) {
         chain->kind[unit] = (popliner_unit_kind)take(r);
         chain->layer[unit] = chain->kind[unit] == POPLINER_UNIT_LAYER ? unit + 1 : 0;
     }
-    take_ipus(r, num_units);
-    t->details.num_units = num_units;
-    t->details.cuts_bytes = take_column(r, num_units);
+    const size_t num_marks = r->left;
+    r->failed = r->failed || num_marks != num_units * t->profile.target.num_ipus;
+    t->is_on_ipu = make(r, num_marks, sizeof *t->is_on_ipu);
+    for (size_t i = 0; !r->failed && i < num_marks; i++)
+        t->is_on_ipu[i] = take(r) != 0;
 }
 
-static void take_envelope(reader *r, popliner_need need) {
-    pl_peak_envelope *tiles = &r->told->details.largest[need];
-    tiles->num_intervals = pl_triangle_size(r->told->details.num_units);
-    tiles->start = make(r, tiles->num_intervals + 1, sizeof *tiles->start);
-    for (size_t i = 0; !r->failed && i < tiles->num_intervals; i++) {
-        tiles->num_pieces += (size_t)take(r);
-        tiles->start[i + 1] = tiles->num_pieces;
-        r->failed = r->failed || tiles->num_pieces > r->left;
+/* The texts of a member, which refer to `json`. */
+static pl_string *take_texts(reader *r, const pl_json_token *table, const char *name,
+                             const char *json, size_t *count) {
+    const pl_json_token *list = pl_json_token_member(table, name);
+    pl_string *texts = make(r, list == NULL ? 0 : list->size, sizeof *texts);
+    *count = 0;
+    r->failed = r->failed || list == NULL;
+    for (const pl_json_token *own = NULL;
+         !r->failed && (own = pl_json_token_next(list, own)) != NULL;) {
+        r->failed = own->kind != '"';
+        texts[(*count)++] = (pl_string)(own->text - json);
     }
-    tiles->pieces = make(r, r->failed ? 0 : tiles->num_pieces, sizeof *tiles->pieces);
-    take_columns(r, pl_peak_piece_columns(need), (uint64_t *)tiles->pieces,
-                 r->failed ? 0 : tiles->num_pieces, sizeof *tiles->pieces / sizeof(uint64_t));
+    return texts;
 }
 
-/* Names of a column, which count from 1 in the page, by variable. */
-static void take_variables(reader *r, size_t num_peaks) {
-    pl_stage_details *d = &r->told->details;
-    d->variables = make(r, num_peaks, sizeof *d->variables);
-    for (size_t i = 0; !r->failed && i < num_peaks; i++) {
-        d->variables[i].count = (uint32_t)take(r);
-        r->failed = r->failed || d->variables[i].count > POPLINER_DETAIL_VARIABLES;
-    }
-    for (int column = 0; column < 3; column++)
-        for (size_t i = 0; !r->failed && i < num_peaks; i++)
-            for (size_t k = 0; k < d->variables[i].count; k++) {
-                pl_detail_variables *own = &d->variables[i];
-                const uint32_t number = (uint32_t)take(r);
-                *(column == 0   ? &own->unlowered[k]
-                  : column == 1 ? &own->size_bytes[k]
-                                : &own->category[k]) = column == 0 ? number - 1 : number;
-                r->failed = r->failed ||
-                            (column == 2 && number >= r->told->profile.num_categories) ||
-                            (column == 0 && number > r->told->profile.num_unlowered);
-            }
-}
-
-/* The operations and programs at the steps of the peaks, by name: of others nobody asks. */
-static void take_steps(reader *r, const pl_peak_envelope *peaks) {
-    pl_told_profile *t = r->told;
-    uint32_t *const places[] = {t->chain.operation_of_step, t->profile.step_program};
-    for (size_t column = 0; column < 2; column++)
-        for (size_t i = 0; !r->failed && i < peaks->num_pieces; i++) {
-            const uint32_t number = (uint32_t)take(r);
-            r->failed = peaks->pieces[i].step > t->profile.num_steps ||
-                        number > t->profile.num_unlowered || r->failed;
-            if (!r->failed)
-                places[column][peaks->pieces[i].step] = number == 0 ? PL_NONE : number - 1;
-        }
-}
-
-static void take_stages(reader *r) {
-    pl_told_profile *t = r->told;
-    pl_stage_details *d = &t->details;
-    const size_t num_intervals = pl_triangle_size(d->num_units);
-    d->key.max_stages = take(r);
-    d->key.is_training = take(r) != 0;
-    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
-        d->largest[need].max_copies = (size_t)take(r);
-    d->sums = make(r, num_intervals, sizeof *d->sums);
-    take_columns(r, PL_NUM_DETAIL_SUMS, (uint64_t *)d->sums, r->failed ? 0 : num_intervals,
-                 PL_NUM_DETAIL_SUMS);
-    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
-        take_envelope(r, (popliner_need)need);
-    const pl_peak_envelope *peaks = &d->largest[POPLINER_NEED_EXPECTED];
-    take_variables(r, peaks->num_pieces);
-    take_steps(r, peaks);
-}
-
-/* Sets the texts, all of which variables, operations and programs share: all texts of some values
- * of the table, `json`. */
-static void take_names(reader *r, const pl_json_token *const values[3], const char *json) {
+/* Variables, operations and programs share all names at the peaks. */
+static void take_names(reader *r, const pl_json_token *table, char *json) {
     pl_told_profile *t = r->told;
     popliner_profile *p = &t->profile;
-    size_t count = 0;
-    for (size_t i = 0; i < 3; i++)
-        count += values[i]->size;
-    pl_string *at = make(r, count, sizeof *at);
-    count = 0;
-    for (size_t i = 0; !r->failed && i < 3; i++)
-        for (const pl_json_token *own = values[i]; own < values[i] + values[i]->size; own++)
-            if (own->kind == '"')
-                at[count++] = (pl_string)(own->text - json);
-    if (r->failed || count < 1 + p->num_categories) {
-        r->failed = true;
-        return;
-    }
-    p->strings = (char *)json;
-    p->num_unlowered = p->num_programs = t->operations.count = count - 1 - p->num_categories;
+    p->strings = json;
+    p->category_name = take_texts(r, table, "categories", json, &p->num_categories);
+    p->unlowered_name = p->program_name =
+        take_texts(r, table, "names_at_peaks", json, &p->num_unlowered);
+    p->num_programs = t->operations.count = p->num_unlowered;
     t->operations.items = make(r, t->operations.count, sizeof *t->operations.items);
     t->chain.operation_of_step = make(r, p->num_steps, sizeof(uint32_t));
     p->step_program = make(r, p->num_steps, sizeof(uint32_t));
@@ -184,39 +102,80 @@ static void take_names(reader *r, const pl_json_token *const values[3], const ch
         return;
     memset(t->chain.operation_of_step, 0xff, (p->num_steps + 1) * sizeof(uint32_t));
     memset(p->step_program, 0xff, (p->num_steps + 1) * sizeof(uint32_t));
-    p->category_name = at + 1;
-    p->unlowered_name = p->program_name = at + 1 + p->num_categories;
     for (size_t i = 0; i < t->operations.count; i++)
         t->operations.items[i].name = p->strings + p->unlowered_name[i];
+}
+
+/* Fills a field of the details with the columns of a member of its name, or this one. */
+static void take_field(reader *r, const pl_field *field, const pl_json_token *object,
+                       const char *name) {
+    const pl_json_token_numbers numbers = numbers_of(r, object, name);
+    const size_t num_columns = pl_details_columns(field);
+    const size_t num_items = numbers.count / num_columns;
+    const size_t count = num_items - field->extra_items;
+    r->failed = r->failed || num_items < field->extra_items || numbers.count % num_columns != 0 ||
+                (*field->count != SIZE_MAX && *field->count != count);
+    *field->count = count;
+    pl_field_set_items(field, make(r, r->failed ? 0 : num_items, field->item_size));
+    for (size_t i = 0; !r->failed && i < numbers.count; i++)
+        pl_details_set_number(field, i % num_items, i / num_items, numbers.items[i]);
+}
+
+/* The operations and programs at the steps of the peaks, by name: of others nobody asks. */
+static void take_steps(reader *r, const pl_json_token *stages, const char *name,
+                       uint32_t *of_step) {
+    const pl_peak_envelope *peaks = &r->told->details.largest[POPLINER_NEED_EXPECTED];
+    const pl_json_token_numbers numbers = numbers_of(r, stages, name);
+    r->failed = r->failed || numbers.count != peaks->num_pieces;
+    for (size_t i = 0; !r->failed && i < peaks->num_pieces; i++) {
+        r->failed = numbers.items[i] > r->told->profile.num_unlowered;
+        of_step[peaks->pieces[i].step] = (uint32_t)numbers.items[i] - 1;
+    }
+}
+
+static void take_stages(reader *r, const pl_json_token *table, const pl_json_token *stages) {
+    pl_told_profile *t = r->told;
+    pl_stage_details *d = &t->details;
+    pl_field fields[PL_DETAILS_FIELDS];
+    const size_t num_fields = pl_details_fields(d, fields);
+    const pl_json_token_numbers key = numbers_of(r, stages, "key");
+    const pl_json_token_numbers max_copies = numbers_of(r, stages, "max_copies");
+    r->failed = r->failed || key.count != sizeof d->key / sizeof *key.items ||
+                max_copies.count != POPLINER_NUM_NEEDS;
+    if (r->failed)
+        return;
+    memcpy(&d->key, key.items, sizeof d->key);
+    for (size_t need = 0; need < POPLINER_NUM_NEEDS; need++)
+        d->largest[need].max_copies = (size_t)max_copies.items[need];
+    for (size_t i = 0; i < num_fields; i++)
+        *fields[i].count = SIZE_MAX;
+    for (size_t i = 0; i + 1 < num_fields; i++)
+        take_field(r, &fields[i], stages, fields[i].name);
+    take_field(r, &fields[num_fields - 1], table, "cuts");
+    for (size_t i = 0; !r->failed && i < d->largest[POPLINER_NEED_EXPECTED].num_pieces; i++)
+        for (size_t k = 0; k < POPLINER_DETAIL_VARIABLES; k++)
+            d->variables[i].unlowered[k]--; /* names count from 1 in the page */
+    r->failed = r->failed || !pl_details_check(d, t->chain.num_units, &t->profile);
+    take_steps(r, stages, "operations", t->chain.operation_of_step);
+    take_steps(r, stages, "programs", t->profile.step_program);
 }
 
 pl_told_profile *pl_told_profile_read(const pl_json_token *table, char *json,
                                       const char **unit_names, size_t num_units) {
     const pl_json_token *stages = pl_json_token_member(table, "stages");
-    const pl_json_token *columns[] = {pl_json_token_member(table, "facts"),
-                                      pl_json_token_member(table, "cuts"), stages};
-    const pl_json_token *texts[] = {pl_json_token_member(table, "memory_model"),
-                                    pl_json_token_member(table, "categories"),
-                                    pl_json_token_member(table, "names_at_peaks")};
-    pl_arrays arrays = {0};
-    pl_json_token_numbers numbers = {.arrays = &arrays};
-    reader r = {calloc(1, sizeof *r.told), NULL, 0, false};
-    for (size_t i = 0; i < 3; i++) {
-        r.failed = r.failed || columns[i] == NULL || texts[i] == NULL;
-        if (!r.failed)
-            pl_json_token_numbers_add(&numbers, columns[i]);
-    }
-    r.failed = r.failed || r.told == NULL || arrays.failed;
-    r.next = numbers.items;
-    r.left = numbers.count;
+    reader r = {.told = calloc(1, sizeof *r.told)};
+    const pl_json_token_numbers facts = numbers_of(&r, table, "facts");
+    r.next = facts.items;
+    r.left = facts.count;
+    r.failed = r.failed || r.told == NULL;
     if (!r.failed)
         take_chain(&r, unit_names, num_units);
     if (!r.failed)
-        take_names(&r, texts, json);
+        take_names(&r, table, json);
     if (!r.failed)
-        take_stages(&r);
-    pl_arrays_free(&arrays);
-    if (!r.failed && r.left == 0)
+        take_stages(&r, table, stages);
+    pl_arrays_free(&r.arrays);
+    if (!r.failed)
         return r.told;
     pl_told_profile_free(r.told);
     return NULL;
@@ -241,17 +200,16 @@ bool pl_chain_has_operations(const pl_chain *chain, size_t unit) {
 popliner_status pl_stage_ipus_count(const pl_chain *chain, const popliner_interval *stages,
                                     size_t num_stages, size_t *num_ipus, popliner_error *error) {
     const pl_told_profile *t = told_of(chain);
-    uint8_t *is_used = pl_new_array(t->profile.target.num_ipus + 1, sizeof *is_used);
+    const size_t all_ipus = t->profile.target.num_ipus;
+    (void)error;
     *num_ipus = 0;
-    if (is_used == NULL)
-        return pl_fail_memory(error, "the IPUs of a stage");
-    for (size_t i = 0; i < num_stages; i++)
-        for (size_t k = t->ipus_start[stages[i].first_unit];
-             k < t->ipus_start[stages[i].last_unit + 1]; k++) {
-            *num_ipus += is_used[t->ipus[k]] == 0;
-            is_used[t->ipus[k]] = 1;
-        }
-    free(is_used);
+    for (size_t ipu = 0; ipu < all_ipus; ipu++) {
+        bool is_used = false;
+        for (size_t i = 0; i < num_stages; i++)
+            for (size_t unit = stages[i].first_unit; unit <= stages[i].last_unit; unit++)
+                is_used = is_used || t->is_on_ipu[unit * all_ipus + ipu] != 0;
+        *num_ipus += is_used;
+    }
     return POPLINER_OK;
 }
 
