@@ -174,7 +174,7 @@ def check_random(popliner, scratch, seeds):
     return count, solved
 
 
-A_NUMBER = "line 2: expected a number, at least 0, or several with spaces between them: "
+A_NUMBER = "line 2: time: expected a number, at least 0, or several with spaces between them: "
 WRONG = [
     ("name,memory\n", "the table has no layers"),
     ("name,memory\na,1,2\n", "line 2: expected as many cells as the first row has, 2, found 3"),
@@ -182,21 +182,24 @@ WRONG = [
     ("name,memory\n\n\na,1\n,2\n", "line 5: name: the text is empty"),
     ("name,memory\na,1\na,2\n", "line 3: name: \"a\" appears twice"),
     ("name,memory\n\"a\nb\",1\nc,2\n", "line 2: name: the text has a control character in it"),
-    ("name,memory\na,-1\n", "line 2: expected bytes, like 638976, 624KiB or 1.5M, at most 2^48"),
-    ("\n# a\n\n#b\r\nname,memory\na,-1\n", "line 6: expected bytes"),
-    ("name,memory\n#a,-1\n", "line 2: expected bytes"),
-    ("name,memory\na,1.5\n", "line 2: expected bytes"),
-    ("name,memory\na,300000G\n", "line 2: expected bytes"),
+    ("name,memory\na,-1\n",
+     "line 2: memory: expected bytes, like 638976, 624KiB or 1.5M, at most 2^48"),
+    ("\n# a\n\n#b\r\nname,memory\na,-1\n", "line 6: memory: expected bytes"),
+    ("name,memory\n#a,-1\n", "line 2: memory: expected bytes"),
+    ("name,memory\na,1.5\n", "line 2: memory: expected bytes"),
+    ("name,memory\na,300000G\n", "line 2: memory: expected bytes"),
     ("name,time\na,-1\n", A_NUMBER + "\"-1\""),
     ("name,time\na,1 ms\n", A_NUMBER + "\"1 ms\""),
     ("name,time\na,nan\n", A_NUMBER + "\"nan\""),
     ("name,time\na,2 1e999\n", A_NUMBER + "\"2 1e999\""),
-    ("name,layer\na,yes\n", "line 2: expected true or false: \"yes\""),
-    ("name,shared\na,w:1\nb,w:2\n", "line 3: what has this name has other bytes in an earlier"),
-    ("name,shared\na,:1\n", "line 2: expected what is shared, with its bytes, like tied:24MiB"),
-    ("name,shared\na,w:1 w\n", "line 2: expected what is shared, with its bytes"),
+    ("name,layer\na,yes\n", "line 2: layer: expected true or false: \"yes\""),
+    ("name,shared\na,w:1\nb,w:2\n",
+     "line 3: shared: what has this name has other bytes in an earlier"),
+    ("name,shared\na,:1\n",
+     "line 2: shared: expected what is shared, with its bytes, like tied:24MiB"),
+    ("name,shared\na,w:1 w\n", "line 2: shared: expected what is shared, with its bytes"),
     ("name,shared\na,w:1 w:1\n", "shared[0].units: \"a\" appears twice"),
-    ("name,memory,tied\na,2,w:3\n", "line 2: the layer's memory is less than what is tied"),
+    ("name,memory,tied\na,2,w:3\n", "line 2: tied: the layer's memory is less than what is tied"),
     ("name,kv_most\na,2\n", "line 1: expected the columns name"),
     ("name,memory_most,MEMORY_MOST\na,1,1\n", "line 1: the column appears twice: \"MEMORY\""),
     ("name,memroy\na,1\n", "line 1: expected the columns name, memory, time,"),
@@ -207,7 +210,7 @@ WRONG = [
     ("name,memory\n\"a\"b,1\n", "something follows a quoted cell: \"b,1"),
     ("name,memory\na,1\0\n", "a NUL character is in the table"),
     ("names,memory\na,1\n", "expected a JSON object, a CSV with a column 'name'"),
-    (b"name,memory\n\xff,1\n", "line 2: the text is not UTF-8"),
+    (b"name,memory\n\xff,1\n", "line 2: name: the text is not UTF-8"),
     ("name,memory\n\"a\x07\",1\n", "line 2: name: the text has a control character in it"),
     ("name,memory\na,\x1b[31m\n", "1.5M, at most 2^48: \"\\u001b[31m\""),
     ("name,time,forward\na,1,1\n", "line 1: time is the sum of forward and backward"),
@@ -217,7 +220,7 @@ WRONG = [
     ("name,kind\na,head\n", "line 2: kind: expected layer, embedding, mtp, loss or other, found"),
     ("name,kv (MB)\na,1\n", "line 1: only time has a unit in the first row"),
     ("name,time\na,1 2\nb,3 4 5\n", "line 2: cycles: the list has 2 times, but others have 3"),
-    ("name,time\na,1 x\n", "line 2: expected a number, at least 0, or several"),
+    ("name,time\na,1 x\n", "line 2: time: expected a number, at least 0, or several"),
 ]
 
 

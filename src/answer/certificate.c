@@ -413,6 +413,9 @@ static popliner_status find_most(pl_certificate *c, const popliner_costs *costs,
                                  popliner_error *error) {
     const popliner_plan *plan = &c->plan;
     const popliner_costs *most = costs == NULL ? NULL : pl_costs_of_any_split(costs)->most;
+    const pl_variants *v =
+        costs == NULL || costs->choices == NULL ? NULL : costs->choices->variants;
+    c->lacks_choice = v != NULL && !v->has_full && v->count == v->num_units;
     c->most_tokens = UINT64_MAX;
     c->counted_need = costs == NULL ? POPLINER_NEED_EXPECTED : pl_costs_of_any_split(costs)->need;
     if (most == NULL || c->is_measured)

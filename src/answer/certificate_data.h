@@ -97,6 +97,7 @@ typedef struct pl_certificate {
     uint64_t *most_bytes; /* [stages], that each may need at most, of such costs that say it; or
                            * NULL */
     bool lacks_most;      /* it is NULL, as stages that have a limit choose recomputation */
+    bool lacks_choice;    /* stages choose how they recompute, but no unit has another way */
     popliner_need counted_need;     /* the estimate that costs are */
     uint64_t most_tokens;           /* for which there is room then; UINT64_MAX for any number */
     popliner_costs *costs;          /* NULL: none, or not its own */

@@ -143,6 +143,8 @@ static void add_most(const pl_certificate *c, pl_text *text) {
     if (c->counted_need != POPLINER_NEED_EXPECTED)
         pl_text_format(text, "Sizes are the %s that stages may need.\n",
                        c->counted_need == POPLINER_NEED_MOST ? "most" : "least");
+    if (c->lacks_choice)
+        pl_text_add(text, "No stage can recompute: no unit of the costs has inputs or variants.\n");
     if (c->lacks_most)
         pl_text_add(text, "What stages may need at most is not counted where they choose their "
                           "recomputation: it may not fit then.\n");

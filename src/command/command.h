@@ -10,8 +10,8 @@
  * signals for the whole process, and may end it: call it once, in a process of its own. */
 int popliner_command(int argc, char **argv);
 
-/* True if the first argument is a model: a GGUF, safetensors or ONNX file, a config.json, or a
- * folder with one. */
+/* True if the first argument is a model: a GGUF, safetensors or ONNX file, also one that is not
+ * there, a config.json, or a folder with one. */
 bool command_is_of_model(int argc, char **argv);
 
 /* Runs the Python module that reads models in the place of this program, with the same arguments:

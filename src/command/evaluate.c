@@ -52,6 +52,11 @@ static popliner_status parse_split(request *r, const char *split, popliner_error
         const size_t unit = request_find_unit(r, name, length);
         if (unit == SIZE_MAX)
             return request_no_unit(r, "evaluate", split, name, length, error);
+        if (unit + 1 < next_unit)
+            return fail_usage(error,
+                              "--evaluate %s: layer %.*s comes before %s; write cuts in the order "
+                              "of the layers",
+                              split, (int)length, name, r->unit_names[next_unit - 1]);
         if (unit < next_unit || unit + 1 == r->num_units)
             return fail_usage(error, "--evaluate %s: nothing is left for a stage %s layer %.*s",
                               split, unit < next_unit ? "that ends with" : "after", (int)length,

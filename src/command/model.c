@@ -71,7 +71,8 @@ bool command_is_of_model(int argc, char **argv) {
     int i = 1; /* options may come first, with values that are no files */
     while (i < argc && argv[1][0] == '-' && (argv[i][0] == '-' || stat(argv[i], &info) != 0))
         i++;
-    return i < argc && stat(argv[i], &info) == 0 && is_model(argv[i], &info);
+    return i < argc &&
+           (stat(argv[i], &info) == 0 ? is_model(argv[i], &info) : is_model_name(argv[i]));
 }
 
 int command_run_model(int argc, char **argv) {
@@ -84,8 +85,10 @@ int command_run_model(int argc, char **argv) {
         "    else:\n"
         "        from popliner.costs.__main__ import main\n"
         "except ImportError as error:\n"
-        "    print(f'popliner: the Python module popliner reads models and logs ({error}); '\n"
-        "          'install it in the environment of python3',\n"
+        "    print(f'popliner: the Python module popliner reads models and logs ({error}), and '\n"
+        "          'has the help on models; install it in the environment of python3 (in the '\n"
+        "          'source folder: python3 -m pip install .), or set POPLINER_PYTHON to one '\n"
+        "          'that has it',\n"
         "          file=sys.stderr)\n"
         "    sys.exit(3)\n"
         "import signal\n"

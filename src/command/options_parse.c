@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- arguments ---- */
 
@@ -46,14 +47,20 @@ static const option *find(const char *argument, const char **value) {
     return option_find(argument + 2, length);
 }
 
-/* Refuses an argument that is no option, and names the one that it may have been meant to be. */
-static popliner_status fail_unknown(const char *argument, popliner_error *error) {
+/* Refuses an argument that is no option, and names the one that it may have been meant to be, or
+ * the INPUT before it that is not there. */
+static popliner_status fail_unknown(const char *argument, const char *input,
+                                    popliner_error *error) {
     char hint[NEAREST_HINT_BYTES];
     const char *name = argument + strspn(argument, "-");
     nearest n = nearest_begin(name, strcspn(name, "="));
     for (size_t i = 0; i < num_options; i++)
         if (option_table[i].kind != NULL)
             nearest_offer(&n, option_table[i].name, strlen(option_table[i].name));
+    /* it may be one of a model, if that were there */
+    if (n.best == NULL && input != NULL && strcmp(input, "-") != 0 && access(input, F_OK) != 0)
+        return fail_usage(error, "%.300s: %s; %s is an unknown option without it", input,
+                          strerror(errno), argument);
     return fail_usage(
         error, "%s: unknown option%s", argument,
         nearest_hint(&n, "--", "; see popliner --help, of a model popliner MODEL --help", hint));
@@ -161,7 +168,7 @@ static popliner_status take_argument(parsing *p, const char *argument, const cha
     bool is_taken_back = false;
     const option *o = find(argument, &value);
     if (o == NULL)
-        return fail_unknown(argument, error);
+        return fail_unknown(argument, p->result->profile, error);
     if (o->kind == &kind_flag && value != NULL)
         return fail_usage(error, "--%s takes no value", o->name);
     if (o->kind->is_optional && value == NULL) {

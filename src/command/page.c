@@ -77,7 +77,7 @@ static void add_options(growing_text *w, const options *o, copied words) {
 }
 
 /* Everything that says what is read, and what counts as memory. The limit has no reserve in it any
- * more, so effects are named. */
+ * more, so the effects that come with one are named. */
 static growing_text command_words(const options *o) {
     growing_text w = {0};
     text_add(&w, "popliner");
@@ -90,6 +90,8 @@ static growing_text command_words(const options *o) {
     if (o->debug != NULL)
         add_file(&w, o, o->debug);
     add_options(&w, o, COPIED_INPUT);
+    if (options_has_reserve(o) && option_value_given(o, "effects") == NULL)
+        add_option(&w, "effects", "passing,buffers,accumulators");
     return w;
 }
 

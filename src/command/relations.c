@@ -169,6 +169,7 @@ const option_relation option_relations[] = {
     {"recompute=auto", NOT, "objective=balance pareto=balance", "which chooses without it"},
     {"output=page compiled", NOT, "recompute=auto recompute=list",
      "where all stages recompute alike"},
+    {"output=page", NOT, RANGES, "which begins with one split"},
     {"output=page", NOT, "compiled", "which does not compare with a compiled pipeline"},
     {"costs", NOT, "recompute=list", "whose stages recompute alike, or choose with auto"},
     {"solve", NOT, "recompute=list", "as one for each stage is for --evaluate alone"},

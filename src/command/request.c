@@ -214,8 +214,12 @@ static popliner_status take_objectives(request *r, const options *o, popliner_er
          (is_front && asked->names[1] != (int)POPLINER_OBJECTIVE_MEMORY)))
         return fail_usage(error, "--%s %s: with --total-ipus the first one is throughput%s", option,
                           asked->text, is_front ? "; give throughput,memory" : "");
+    const bool has_step = o->micro_batches > 0 || o->batch.samples > 0 || o->schedule.given != NULL;
     for (size_t i = first; i < asked->count; i++)
-        if (asked->names[i] == THROUGHPUT)
+        if (asked->names[i] == (int)POPLINER_OBJECTIVE_STEP && !has_step)
+            return fail_usage(error, "--%s %s: how long is a step? Give --micro-batches", option,
+                              asked->text);
+        else if (asked->names[i] == THROUGHPUT)
             return fail_usage(error,
                               "--%s %s: the throughput is that of all pipelines on a number of "
                               "IPUs; give --total-ipus, and the throughput first",

@@ -76,9 +76,10 @@ typedef struct reader {
     const char *path;
     pl_outcome outcome;
     pl_costs_file *file;
-    char *rest;      /* of the text, which is divided into cells in place */
-    size_t line;     /* of the last row that was read, from 1 */
-    size_t end_line; /* after it */
+    char *rest;         /* of the text, which is divided into cells in place */
+    size_t line;        /* of the last row that was read, from 1 */
+    size_t end_line;    /* after it */
+    const char *column; /* whose cell is read; NULL: of none */
     char delimiter;
     char **cells; /* [room], of a row */
     size_t num_cells;
@@ -98,8 +99,9 @@ static void refuse(reader *r, const char *what, const char *cell) {
     pl_text told = {0};
     snprintf(beginning, sizeof beginning, "%s", cell);
     pl_quote_json(&told, beginning);
-    pl_outcome_fail(&r->outcome, POPLINER_ERROR_INPUT, "%s: line %zu: %s: %s", r->path, r->line,
-                    what, told.failed ? "(not enough memory to tell)" : told.data);
+    pl_outcome_fail(&r->outcome, POPLINER_ERROR_INPUT, "%s: line %zu%s%s: %s: %s", r->path, r->line,
+                    r->column == NULL ? "" : ": ", r->column == NULL ? "" : r->column, what,
+                    told.failed ? "(not enough memory to tell)" : told.data);
     free(told.data);
 }
 
@@ -167,6 +169,7 @@ static void add_cell(reader *r, char *cell) {
 static bool take_row(reader *r) {
     bool is_last = false;
     r->num_cells = 0;
+    r->column = NULL;
     r->rest += strspn(r->rest, " ");
     while (*r->rest == '\r' || *r->rest == '\n') {
         r->end_line += *r->rest == '\n' || r->rest[1] != '\n';
@@ -416,6 +419,7 @@ static void read_shared(reader *r, column c, char *cell, json_t *unit) {
 }
 
 static void read_cell(reader *r, column c, char *cell, json_t *unit) {
+    r->column = columns[c].name;
     if (c == COLUMN_SHARED || c == COLUMN_TIED)
         read_shared(r, c, cell, unit);
     else if (c == COLUMN_CUT)

@@ -97,6 +97,14 @@ class Command(unittest.TestCase):
         self.assertEqual(done.returncode, 3)
         self.assertIn("popliner: the Python module popliner reads models and logs (",
                       done.stderr)
+        self.assertIn("python3 -m pip install .), or set POPLINER_PYTHON", done.stderr)
+        # the name of a model is enough, also of one that is missing
+        missing = os.path.join(common.scratch(), "missing.gguf")
+        for words, status, text in ((("--help",), 0, "--sequence N"),
+                                    (("--tokens", "8K"), 3, "missing.gguf: No such file")):
+            done = common.python("-m", "popliner", missing, *words)
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assertIn(text, done.stdout + done.stderr)
 
     def test_no_program(self):
         for path in ("/nowhere/popliner", common.ROOT):

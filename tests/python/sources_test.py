@@ -1592,6 +1592,7 @@ class Command(unittest.TestCase):
             self.assertEqual(main([path, "--dim", "x"]), 2)
         # equal devices, and what is wrong in the words of the options
         self.assertEqual(run(path, "--devices", "2x1G,2G"), run(path, "--devices", "1G,1G,2G"))
+        self.assertEqual(run(path, "--sequence", "8K"), run(path, "--sequence", "8192"))
         for wrong, told in (
                 (("-n", "3"), "unrecognized arguments: -n 3;"),
                 (("--devices", "1G,,2G"), "expected sizes, like 24G,12G or 8x80G"),
