@@ -306,12 +306,6 @@ static popliner_status store_in_turn(popliner_analysis *analysis, popliner_memor
     const bool is_full = model == POPLINER_MEMORY_MODEL_FULL;
     PL_TRY(pl_analysis_begin(a, model, is_full || a->stored == NULL ? PL_NEED_METER : PL_NEED_CHAIN,
                              error));
-    const pl_model_parts *parts = &a->models[model];
-    /* first, as they are then made for any pipeline at once */
-    if (is_full)
-        pl_stage_meter_complete(parts->meter);
-    if (is_full && parts->meter->arrays.failed)
-        return pl_fail_memory(error, "the digests of the tiles");
     return store_parts(a, model, path, error);
 }
 

@@ -28,7 +28,7 @@ typedef struct step_run {
 } step_run;
 
 typedef struct pl_digest_inputs {
-    pl_arrays arrays; /* own all arrays */
+    pl_arrays *arrays; /* own all arrays */
     /* State and code of all programs of the same units, [rows][tiles]; the sets, by row. */
     uint64_t *set_bytes[PL_NUM_CODE_GROUPS];
     pl_keys rows;
@@ -65,7 +65,7 @@ static size_t row_of(pl_digest_inputs *inputs, const pl_digest *digest, uint32_t
     const size_t count = inputs->rows.count;
     const size_t first = pl_keys_number(&inputs->rows, &set) * num_tiles;
     for (int group = 0; inputs->rows.count > count && group < PL_NUM_CODE_GROUPS; group++)
-        if (pl_arrays_grow(&inputs->arrays, &inputs->set_bytes[group], first + num_tiles,
+        if (pl_arrays_grow(inputs->arrays, &inputs->set_bytes[group], first + num_tiles,
                            sizeof(uint64_t)))
             memset(inputs->set_bytes[group] + first, 0, num_tiles * sizeof(uint64_t));
     return first;
@@ -75,17 +75,17 @@ static size_t row_of(pl_digest_inputs *inputs, const pl_digest *digest, uint32_t
 static void sum_programs(pl_digest_inputs *inputs, const pl_digest *digest) {
     const popliner_profile *p = digest->chain->profile;
     const pl_operation_usage *usage = digest->pass_usage->usage.by_operation;
-    inputs->rows = (pl_keys){.arrays = &inputs->arrays, .key_size = sizeof(uint32_t)};
+    inputs->rows = (pl_keys){.arrays = inputs->arrays, .key_size = sizeof(uint32_t)};
     for (uint32_t program = 0; program < p->num_programs; program++) {
         const uint32_t set = usage->program_set[program];
         const size_t first = set == 0 ? 0 : row_of(inputs, digest, set);
-        if (set != 0 && !inputs->arrays.failed)
+        if (set != 0 && !inputs->arrays->failed)
             pl_add_program_code(p, program, inputs->set_bytes, first);
     }
     for (uint32_t i = 0; i < p->num_compute_sets; i++) {
         const uint32_t set = usage->compute_set_set[i];
         const size_t first = set == 0 ? 0 : row_of(inputs, digest, set);
-        if (set != 0 && !inputs->arrays.failed)
+        if (set != 0 && !inputs->arrays->failed)
             pl_add_vertex_state(digest->chain->model, p, i,
                                 inputs->set_bytes[PL_VERTEX_STATE] + first);
     }
@@ -113,7 +113,7 @@ static void find_vertex_code(pl_digest_inputs *inputs, const pl_chain *chain) {
     for (size_t type = 0; type < p->num_vertex_types; type++)
         pl_series_add(p, p->vertex_type_code[type], 1,
                       inputs->type_code_bytes + type * p->target.num_tiles);
-    for (size_t unit = 0; !inputs->arrays.failed && unit < chain->num_units; unit++) {
+    for (size_t unit = 0; !inputs->arrays->failed && unit < chain->num_units; unit++) {
         pl_unit_sets_begin_unit(&inputs->type_sets, (uint32_t)unit);
         for (size_t i = chain->unit_operations_start[unit];
              i < chain->unit_operations_start[unit + 1]; i++) {
@@ -160,10 +160,10 @@ static void find_runs(pl_digest_inputs *inputs, const pl_digest *digest) {
 static void number_type_sets(pl_digest_inputs *inputs, pl_digest *digest) {
     const pl_unit_sets *type_sets = &inputs->type_sets;
     pl_keys *sets = &digest->pass_usage->sets;
-    uint32_t *numbers = pl_arrays_new(&inputs->arrays, type_sets->count, sizeof *numbers);
-    uint64_t *bits = pl_arrays_new(&inputs->arrays, 1, sets->key_size);
+    uint32_t *numbers = pl_arrays_new(inputs->arrays, type_sets->count, sizeof *numbers);
+    uint64_t *bits = pl_arrays_new(inputs->arrays, 1, sets->key_size);
     const popliner_profile *p = digest->chain->profile;
-    if (inputs->arrays.failed)
+    if (inputs->arrays->failed)
         return;
     for (size_t i = 0; i < p->num_vertex_types * p->target.num_tiles; i++) {
         uint32_t *number = &numbers[inputs->type_set[i]]; /* 0: not known */
@@ -175,7 +175,7 @@ static void number_type_sets(pl_digest_inputs *inputs, pl_digest *digest) {
         }
         inputs->type_set[i] = *number;
     }
-    inputs->arrays.failed = inputs->arrays.failed || sets->arrays->failed;
+    inputs->arrays->failed = inputs->arrays->failed || sets->arrays->failed;
 }
 
 /* ---- A digest -------------------------------------------------------------------------------- */
@@ -191,9 +191,9 @@ static void mark_fed(uint8_t *is_fed, const popliner_profile *p) {
 /* Finds when classes wait: end[program] is the step after its last one before the loss,
  * first[program] its first one from the loss on. Copies from and to the host use nothing. */
 static void find_waits(pl_digest_inputs *inputs, const popliner_profile *p, size_t loss_step) {
-    uint32_t *end = pl_arrays_new(&inputs->arrays, p->num_programs, sizeof *end);
-    uint32_t *first = pl_arrays_new(&inputs->arrays, p->num_programs, sizeof *first);
-    if (inputs->arrays.failed)
+    uint32_t *end = pl_arrays_new(inputs->arrays, p->num_programs, sizeof *end);
+    uint32_t *first = pl_arrays_new(inputs->arrays, p->num_programs, sizeof *first);
+    if (inputs->arrays->failed)
         return;
     for (size_t i = 0; i < p->num_classes; i++)
         inputs->end_wait_step[i] = (uint32_t)p->num_steps;
@@ -223,7 +223,7 @@ static void find_inputs(pl_digest *digest) {
     const popliner_profile *p = digest->chain->profile;
     const size_t num_tiles = p->target.num_tiles;
     pl_digest_inputs *inputs = digest->inputs;
-    pl_arrays *own = &inputs->arrays;
+    pl_arrays *own = inputs->arrays;
     inputs->type_set = pl_arrays_new(own, p->num_vertex_types * num_tiles, sizeof(uint32_t));
     inputs->type_code_bytes = pl_arrays_new(own, p->num_vertex_types * num_tiles, sizeof(uint64_t));
     inputs->runs = pl_arrays_new(own, p->num_steps, sizeof *inputs->runs);
@@ -260,44 +260,16 @@ void pl_digest_begin(pl_digest *digest, pl_arrays *arrays, const pl_chain *chain
     };
 }
 
-static void begin_inputs(pl_digest *digest, pl_arrays *arrays) {
-    digest->inputs = pl_arrays_new(arrays, 1, sizeof *digest->inputs);
-    if (digest->inputs == NULL)
-        return;
-    find_inputs(digest);
-    arrays->failed = arrays->failed || digest->inputs->arrays.failed;
-}
-
-static void free_inputs(pl_digest *digest) {
-    if (digest->inputs != NULL)
-        pl_arrays_free(&digest->inputs->arrays);
-    digest->inputs = NULL;
-}
-
 /* Frees a tile, which can be made again. */
 static void drop_tile(pl_digest *digest, size_t tile) {
     pl_digest_tile *own = &digest->tiles[tile];
     free(own->units);
-    for (size_t live = 0; live < PL_NUM_LIVES; live++)
-        free(own->live[live].parts);
     *own = (pl_digest_tile){0};
 }
 
 void pl_digest_free(pl_digest *digest) {
     for (size_t i = 0; digest->tiles != NULL && i < digest->chain->profile->target.num_tiles; i++)
         drop_tile(digest, i);
-}
-
-/* ---- Bytes by three numbers ------------------------------------------------------------------ */
-
-enum { KEY_NUMBERS = 3 };
-
-static const uint32_t *key_of(const pl_key_sums *tally, size_t i) {
-    return pl_key_at(&tally->keys, i);
-}
-
-static void add_to_tally(pl_key_sums *tally, uint32_t a, uint32_t b, uint32_t c, uint64_t bytes) {
-    pl_key_sums_add(tally, (const uint32_t[KEY_NUMBERS]){a, b, c}, bytes);
 }
 
 /* ---- A tile ---------------------------------------------------------------------------------- */
@@ -307,25 +279,41 @@ static bool has_passes(const pl_digest *digest) {
     return digest->pass_usage->passes.forward_step != NULL;
 }
 
+/* The keys that bytes are added up by. */
+typedef struct sum_key {
+    uint32_t set;
+    uint32_t sum;
+} sum_key;
+
+typedef struct part_key {
+    uint32_t sets[PL_NUM_LIVES]; /* as in pl_digest_part */
+    uint32_t first_step;
+    uint32_t end_step;
+} part_key;
+
+typedef struct stored_key {
+    uint32_t use; /* set of the pass usage */
+    uint32_t class_index;
+    uint32_t is_fed; /* a copy from the host fills it, at any time */
+} stored_key;
+
 /* The work space of one thread. */
 typedef struct digest_work {
-    pl_arrays *arrays;  /* own this and all arrays */
-    size_t live;        /* how live ranges count */
-    bool is_new;        /* the tile lacks all that does not depend on it */
-    pl_key_sums sums;   /* by set and sum */
-    pl_key_sums parts;  /* by set, first and end step */
-    pl_key_sums stored; /* by set of the pass usage, class, and whether the host fills it */
-    pl_curve curve;
-    uint8_t *is_break;           /* [num_steps + 1]: a segment begins here */
-    uint32_t *segment_of_step;   /* [num_steps + 1] */
-    uint64_t *step_bytes;        /* [num_steps] */
-    uint64_t *unexplained_bytes; /* [num_steps]: part of it, by no operation */
+    pl_arrays *arrays;                             /* own this and all arrays */
+    pl_key_sums sums;                              /* by set and sum */
+    pl_key_sums parts;                             /* by part_key */
+    pl_key_sums stored;                            /* by stored_key */
+    size_t num_ends;                               /* 2 if gradients may end early */
+    pl_curve curves[PL_LIVE_ACCUMULATES + 1];      /* by whether they do, like step_bytes */
+    uint64_t *step_bytes[PL_LIVE_ACCUMULATES + 1]; /* [num_steps] */
+    uint8_t *is_break;                             /* [num_steps + 1]: a segment begins here */
+    uint32_t *segment_of_step;                     /* [num_steps + 1] */
+    uint64_t *unexplained_bytes; /* [num_steps]: part of step_bytes, by no operation */
     uint64_t *sent_bytes[2];     /* [num_units + 1]: over each cut forward, backward */
     uint8_t *crosses;            /* [num_units]: it is live when the unit begins */
     uint32_t *last[2];           /* [num_units]: end of the last unit of a pass up to here */
     uint8_t *ways; /* [num_units]: how stages that begin one unit earlier store it, by their end */
-    /* [num_units][num_units]: by start and unit; only of a profile that trains */
-    uint64_t *stash_bytes[PL_NUM_STASHES];
+    pl_digest_stash *stash; /* [num_units][num_units]; only of a profile that trains */
 } digest_work;
 
 static digest_work *new_work(pl_arrays *own, const pl_digest *digest) {
@@ -336,12 +324,14 @@ static digest_work *new_work(pl_arrays *own, const pl_digest *digest) {
     if (work == NULL)
         return NULL;
     work->arrays = own;
-    work->sums.keys = work->parts.keys = work->stored.keys =
-        (pl_keys){.arrays = own, .key_size = KEY_NUMBERS * sizeof(uint32_t)};
-    pl_curve_begin(&work->curve, own, 0, num_steps);
+    work->sums.keys = (pl_keys){.arrays = own, .key_size = sizeof(sum_key)};
+    work->parts.keys = (pl_keys){.arrays = own, .key_size = sizeof(part_key)};
+    work->stored.keys = (pl_keys){.arrays = own, .key_size = sizeof(stored_key)};
+    work->num_ends = pl_has_gradients(digest->gradients) ? 2 : 1;
+    for (size_t ends = 0; ends < work->num_ends; ends++)
+        work->step_bytes[ends] = pl_arrays_new(own, num_steps, sizeof(uint64_t));
     work->is_break = pl_arrays_new(own, num_steps + 1, 1);
     work->segment_of_step = pl_arrays_new(own, num_steps + 1, sizeof *work->segment_of_step);
-    work->step_bytes = pl_arrays_new(own, num_steps, sizeof *work->step_bytes);
     work->unexplained_bytes = pl_arrays_new(own, num_steps, sizeof *work->unexplained_bytes);
     for (int pass = 0; pass < 2; pass++) {
         work->sent_bytes[pass] = pl_arrays_new(own, num_stored + 1, sizeof(uint64_t));
@@ -349,16 +339,20 @@ static digest_work *new_work(pl_arrays *own, const pl_digest *digest) {
     }
     work->crosses = pl_arrays_new(own, num_stored, 1);
     work->ways = pl_arrays_new(own, num_stored, 1);
-    for (int way = 0; way < PL_NUM_STASHES; way++)
-        work->stash_bytes[way] = pl_arrays_new(own, num_stages, sizeof(uint64_t));
+    work->stash = pl_arrays_new(own, num_stages, sizeof *work->stash);
     return own->failed ? NULL : work;
 }
 
 /* ---- Code, and data that is always live ------------------------------------------------------ */
 
+/* Returns the step if it is in the range, else the end of the range that is nearer. */
+static uint32_t within(size_t step, uint32_t first, uint32_t end) {
+    return step < first ? first : step < end ? (uint32_t)step : end;
+}
+
 static uint64_t add_sum(digest_work *work, uint32_t set, uint32_t sum, uint64_t bytes) {
     if (bytes > 0)
-        add_to_tally(&work->sums, set, sum, 0, bytes);
+        pl_key_sums_add(&work->sums, &(sum_key){set, sum}, bytes);
     return bytes;
 }
 
@@ -403,62 +397,82 @@ static void add_always_live(digest_work *work, const pl_digest *digest, uint64_t
 
 /* ---- Live ranges ----------------------------------------------------------------------------- */
 
-/* Divides a live range of data that the units of `set` count: its beginning and end, while one of
- * them runs, go into the segments; the rest is a part. */
-static void divide_range(digest_work *work, const pl_digest *digest, uint32_t set,
-                         size_t first_step, size_t end_step, uint64_t bytes) {
+/* A live range of data, and the units that count it. */
+typedef struct counted_range {
+    uint32_t touching; /* a set: those that touch it */
+    uint32_t passed;   /* and those that it passes through */
+    unsigned ends;     /* bits: it is live if gradients end late (1), early (2) */
+    uint32_t first_step;
+    uint32_t end_step;
+} counted_range;
+
+static void add_to_segments(digest_work *work, const counted_range *range, size_t first_step,
+                            size_t end_step, uint64_t bytes) {
+    for (size_t ends = 0; first_step < end_step && ends < work->num_ends; ends++)
+        if ((range->ends >> ends & 1) != 0)
+            pl_curve_add_steps(&work->curves[ends], first_step, end_step, bytes);
+}
+
+/* Divides a live range: its beginning and end, while a unit runs that touches it, go into the
+ * segments; the rest is a part. */
+static void divide_range(digest_work *work, const pl_digest *digest, const counted_range *range,
+                         uint64_t bytes) {
     /* any number is correct, since what is not in the segments is a part; without a limit,
      * alternating units would make this quadratic */
     enum { MAX_RUNS = 8 };
     const pl_digest_inputs *inputs = digest->inputs;
-    size_t first = first_step; /* of the part */
-    size_t end = end_step;
-    for (int i = 0; i < MAX_RUNS && first < end; i++) {
-        const step_run *run = &inputs->runs[inputs->run_of_step[first]];
-        if (!pl_bits_has(pl_digest_bits(digest, set), run->unit))
+    const uint64_t *units = pl_digest_bits(digest, range->touching);
+    part_key part = {{0}, range->first_step, range->end_step};
+    for (int i = 0; i < MAX_RUNS && part.first_step < part.end_step; i++) {
+        const step_run *run = &inputs->runs[inputs->run_of_step[part.first_step]];
+        if (!pl_bits_has(units, run->unit))
             break;
-        first = run->end_step < end ? run->end_step : end;
+        part.first_step = run->end_step < part.end_step ? run->end_step : part.end_step;
     }
-    for (int i = 0; i < MAX_RUNS && first < end; i++) {
-        const step_run *run = &inputs->runs[inputs->run_of_step[end - 1]];
-        if (!pl_bits_has(pl_digest_bits(digest, set), run->unit))
+    for (int i = 0; i < MAX_RUNS && part.first_step < part.end_step; i++) {
+        const step_run *run = &inputs->runs[inputs->run_of_step[part.end_step - 1]];
+        if (!pl_bits_has(units, run->unit))
             break;
-        end = run->first_step > first ? run->first_step : first;
+        part.end_step = run->first_step > part.first_step ? run->first_step : part.first_step;
     }
-    if (first_step < first)
-        pl_curve_add_steps(&work->curve, first_step, first, bytes);
-    if (end < end_step)
-        pl_curve_add_steps(&work->curve, end, end_step, bytes);
-    if (first < end)
-        add_to_tally(&work->parts, set, (uint32_t)first, (uint32_t)end, bytes);
+    add_to_segments(work, range, range->first_step, part.first_step, bytes);
+    add_to_segments(work, range, part.end_step, range->end_step, bytes);
+    for (unsigned live = 0; live < PL_NUM_LIVES; live++)
+        if ((range->ends >> (live & PL_LIVE_ACCUMULATES) & 1) != 0)
+            part.sets[live] =
+                (live & PL_LIVE_PASSES_THROUGH) != 0 ? range->passed : range->touching;
+    if (part.first_step < part.end_step)
+        pl_key_sums_add(&work->parts, &part, bytes);
 }
 
-/* Divides all live ranges of a variable, also at the turn if other units count it from then on. */
+/* Divides a live range also at the turn if other units count it from then on. */
+static void divide_at_turn(digest_work *work, const pl_digest *digest, const pl_counting *counting,
+                           unsigned ends, uint32_t first_step, uint32_t end_step, uint64_t bytes) {
+    const size_t turn = digest->pass_usage->passes.turn_step;
+    const uint32_t middle =
+        counting->before == counting->after ? end_step : within(turn, first_step, end_step);
+    const counted_range before = {counting->touching, counting->before, ends, first_step, middle};
+    const counted_range after = {counting->touching, counting->after, ends, middle, end_step};
+    divide_range(work, digest, &before, bytes);
+    divide_range(work, digest, &after, bytes);
+}
+
+/* Divides all live ranges of a variable. */
 static void divide_ranges(digest_work *work, const pl_digest *digest, uint64_t variable) {
     const popliner_profile *p = digest->chain->profile;
     const uint32_t class_index = p->variable_class[variable];
     const uint64_t bytes = p->variable_size_bytes[variable];
-    const pl_counting *counting = &pl_pass_use_of(digest->pass_usage, variable)->counting;
-    const uint32_t before = pl_digest_counting(digest, work->live, counting, class_index, true);
-    const uint32_t after = pl_digest_counting(digest, work->live, counting, class_index, false);
-    const size_t turn = digest->pass_usage->passes.turn_step;
+    const pl_counting counting = pl_counting_of(digest->pass_usage, p, variable);
     /* where accumulators are added, a gradient lives until it is complete */
-    const size_t complete = (work->live & PL_LIVE_ACCUMULATES) == 0
-                                ? PL_NONE
-                                : pl_complete_step(digest->gradients, digest->chain, variable);
+    const uint32_t complete = pl_complete_step(digest->gradients, digest->chain, variable);
     for (uint32_t k = p->class_ranges_start[class_index];
          k < p->class_ranges_start[class_index + 1]; k++) {
-        const size_t first = p->range_first_step[k];
-        size_t end = p->range_end_step[k];
-        if (first < complete && complete < end)
-            end = complete;
-        if (before == after || end <= turn) {
-            divide_range(work, digest, before, first, end, bytes);
-            continue;
-        }
-        if (first < turn)
-            divide_range(work, digest, before, first, turn, bytes);
-        divide_range(work, digest, after, first < turn ? turn : first, end, bytes);
+        const uint32_t first = p->range_first_step[k];
+        const uint32_t end = p->range_end_step[k];
+        const bool is_complete = first < complete && complete < end;
+        divide_at_turn(work, digest, &counting, is_complete ? 1 : 3, first, end, bytes);
+        if (is_complete)
+            divide_at_turn(work, digest, &counting, 2, first, complete, bytes);
     }
 }
 
@@ -466,9 +480,10 @@ static void divide_ranges(digest_work *work, const pl_digest *digest, uint64_t v
 static void add_unexplained(digest_work *work, const pl_digest *digest, size_t tile) {
     const popliner_profile *p = digest->chain->profile;
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++)
-        if (pl_account_is_unexplained(digest->account, i))
-            pl_curve_add(&work->curve, p, p->variable_class[i], p->variable_size_bytes[i]);
-    pl_curve_read(&work->curve, work->unexplained_bytes);
+        for (size_t ends = 0;
+             pl_account_is_unexplained(digest->account, i) && ends < work->num_ends; ends++)
+            pl_curve_add(&work->curves[ends], p, p->variable_class[i], p->variable_size_bytes[i]);
+    pl_curve_read(&work->curves[0], work->unexplained_bytes);
 }
 
 /* True if stages may store or send what is used like this: two units use it, or both passes. */
@@ -480,7 +495,10 @@ static bool may_wait(const pl_pass_use *use) {
 static void add_variables(digest_work *work, const pl_digest *digest, size_t tile) {
     const popliner_profile *p = digest->chain->profile;
     const pl_digest_inputs *inputs = digest->inputs;
-    pl_curve_begin(&work->curve, work->arrays, 0, p->num_steps);
+    for (size_t ends = 0; ends < work->num_ends; ends++)
+        pl_curve_begin(&work->curves[ends], work->arrays, 0, p->num_steps);
+    if (work->arrays->failed)
+        return;
     add_unexplained(work, digest, tile);
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
         const uint32_t class_index = p->variable_class[i];
@@ -488,17 +506,17 @@ static void add_variables(digest_work *work, const pl_digest *digest, size_t til
         if (use == 0)
             continue;
         if (p->class_always_live[class_index]) {
-            if (work->is_new)
-                add_always_live(work, digest, i);
+            add_always_live(work, digest, i);
             continue;
         }
         divide_ranges(work, digest, i);
         const bool is_fed = inputs->is_fed != NULL && inputs->is_fed[i] != 0;
-        if (work->is_new && has_passes(digest) &&
-            (is_fed || may_wait(&digest->pass_usage->uses[use])))
-            add_to_tally(&work->stored, use, class_index, is_fed, p->variable_size_bytes[i]);
+        if (has_passes(digest) && (is_fed || may_wait(&digest->pass_usage->uses[use])))
+            pl_key_sums_add(&work->stored, &(stored_key){use, class_index, is_fed},
+                            p->variable_size_bytes[i]);
     }
-    pl_curve_read(&work->curve, work->step_bytes);
+    for (size_t ends = 0; ends < work->num_ends; ends++)
+        pl_curve_read(&work->curves[ends], work->step_bytes[ends]);
 }
 
 /* ---- The stash ------------------------------------------------------------------------------- */
@@ -513,16 +531,17 @@ typedef struct stored_group {
 } stored_group;
 
 /* Finds the units that touch a group, and the last ones so far of each pass. */
-static stored_group find_group(digest_work *work, const pl_digest *digest, const uint32_t *key) {
+static stored_group find_group(digest_work *work, const pl_digest *digest, const stored_key *key) {
     const popliner_profile *p = digest->chain->profile;
     const pl_pass_usage *own = digest->pass_usage;
-    const pl_pass_use *use = &own->uses[key[0]];
-    const uint64_t *members = pl_bits_at(&own->usage.sets, key[0]);
+    const pl_pass_use *use = &own->uses[key->use];
+    const uint64_t *members = pl_bits_at(&own->usage.sets, key->use);
     const uint64_t *units = pl_digest_bits(digest, use->counting.touching);
     /* 0 is the one after PL_NO_UNIT */
     const stored_group g = {use, (uint32_t)pl_fewer(use->first_forward, use->first_backward),
                             (uint32_t)pl_more(use->last_forward + 1, use->last_backward + 1),
-                            key[2] != 0, pl_class_crosses(p, key[1], own->passes.loss_step)};
+                            key->is_fed != 0,
+                            pl_class_crosses(p, key->class_index, own->passes.loss_step)};
     uint32_t last[2] = {0, 0};
     for (uint32_t unit = g.first; unit < g.end; unit++) {
         const bool is_both = pl_passes_are_one(&own->passes, unit) && pl_bits_has(units, unit);
@@ -532,7 +551,7 @@ static stored_group find_group(digest_work *work, const pl_digest *digest, const
                 last[pass] = unit + 1;
             work->last[pass][unit] = last[pass];
         }
-        work->crosses[unit] = pl_class_crosses(p, key[1], own->passes.forward_step[unit]);
+        work->crosses[unit] = pl_class_crosses(p, key->class_index, own->passes.forward_step[unit]);
         work->ways[unit] = 0;
     }
     return g;
@@ -559,7 +578,7 @@ static uint8_t ways_of_stage(const digest_work *work, const stored_group *g, uin
 
 /* Adds the bytes of a group to the stages that store it, as differences: stages that begin before
  * its first unit are like those that begin with it, and no unit after its last one matters. */
-static void add_group(digest_work *work, const pl_digest *digest, const uint32_t *key,
+static void add_group(digest_work *work, const pl_digest *digest, const stored_key *key,
                       uint64_t bytes) {
     const size_t num_units = digest->chain->num_units;
     const stored_group g = find_group(work, digest, key);
@@ -575,7 +594,7 @@ static void add_group(digest_work *work, const pl_digest *digest, const uint32_t
                  way++) {
                 const uint64_t sign = (now >> way & 1) - (uint64_t)(ways >> way & 1) -
                                       (longer_now >> way & 1) + (longer_ways >> way & 1);
-                work->stash_bytes[way][(is_first ? 0 : start) * num_units + last] += sign * bytes;
+                work->stash[(is_first ? 0 : start) * num_units + last].bytes[way] += sign * bytes;
             }
             ways = now;
             longer_ways = longer_now;
@@ -583,17 +602,12 @@ static void add_group(digest_work *work, const pl_digest *digest, const uint32_t
     }
 }
 
-/* Returns the step if it is in the range, else the end of the range that is nearer. */
-static uint32_t within(uint32_t step, uint32_t first, uint32_t end) {
-    return step < first ? first : step < end ? step : end;
-}
-
 /* Adds what a group has live, across the loss, while it does not wait, if both passes use it. */
-static void add_waiting(digest_work *work, const pl_digest *digest, const uint32_t *key,
+static void add_waiting(digest_work *work, const pl_digest *digest, const stored_key *key,
                         uint64_t bytes) {
     const popliner_profile *p = digest->chain->profile;
-    const pl_pass_use *use = &digest->pass_usage->uses[key[0]];
-    const uint32_t c = key[1];
+    const pl_pass_use *use = &digest->pass_usage->uses[key->use];
+    const uint32_t c = key->class_index;
     if (use->first_forward == PL_NO_UNIT || use->first_backward == PL_NO_UNIT ||
         !pl_class_crosses(p, c, digest->pass_usage->passes.loss_step))
         return;
@@ -602,8 +616,8 @@ static void add_waiting(digest_work *work, const pl_digest *digest, const uint32
         const uint32_t end = p->range_end_step[k];
         const uint32_t wait = within(digest->inputs->wait_step[c], first, end);
         const uint32_t end_wait = within(digest->inputs->end_wait_step[c], wait, end);
-        pl_curve_add_steps(&work->curve, first, wait, bytes);
-        pl_curve_add_steps(&work->curve, end_wait, end, bytes);
+        pl_curve_add_steps(&work->curves[0], first, wait, bytes);
+        pl_curve_add_steps(&work->curves[0], end_wait, end, bytes);
     }
 }
 
@@ -611,20 +625,21 @@ static void add_waiting(digest_work *work, const pl_digest *digest, const uint32
 static void find_stored(digest_work *work, const pl_digest *digest) {
     const pl_pass_usage *own = digest->pass_usage;
     const size_t num_units = digest->chain->num_units;
-    for (int way = 0; own->passes.is_training && way < PL_NUM_STASHES; way++)
-        memset(work->stash_bytes[way], 0, num_units * num_units * sizeof(uint64_t));
+    for (size_t i = 0; own->passes.is_training && i < num_units * num_units; i++)
+        work->stash[i] =
+            (pl_digest_stash){{0}, (uint32_t)(i / num_units), (uint32_t)(i % num_units)};
     for (int pass = 0; pass < 2; pass++)
         memset(work->sent_bytes[pass], 0, (num_units + 1) * sizeof(uint64_t));
-    pl_curve_begin(&work->curve, work->arrays, 0, digest->chain->profile->num_steps);
+    pl_curve_begin(&work->curves[0], work->arrays, 0, digest->chain->profile->num_steps);
     for (size_t i = 0; i < work->stored.keys.count; i++) {
-        const uint32_t *key = key_of(&work->stored, i);
+        const stored_key *key = pl_key_at(&work->stored.keys, i);
         const uint64_t bytes = work->stored.bytes[i];
         if (own->passes.is_training) {
             add_group(work, digest, key, bytes);
             add_waiting(work, digest, key, bytes);
         }
-        pl_passes_add_carried(&own->passes, digest->chain->profile, key[1], bytes,
-                              &own->uses[key[0]], work->sent_bytes[0], work->sent_bytes[1]);
+        pl_passes_add_carried(&own->passes, digest->chain->profile, key->class_index, bytes,
+                              &own->uses[key->use], work->sent_bytes[0], work->sent_bytes[1]);
     }
 }
 
@@ -648,7 +663,7 @@ static void find_units(digest_work *work, const pl_digest *digest, size_t tile,
     }
     for (size_t step = 0; step < num_steps; step++) {
         pl_digest_unit *unit = &units[inputs->runs[inputs->run_of_step[step]].unit];
-        bytes += work->curve.change_bytes[step];
+        bytes += work->curves[0].change_bytes[step];
         unit->own_stash_bytes = pl_larger(unit->own_stash_bytes, (uint64_t)bytes);
     }
     for (size_t unit = 0; has_passes(digest) && unit < num_units; unit++) {
@@ -660,57 +675,16 @@ static void find_units(digest_work *work, const pl_digest *digest, size_t tile,
 /* ---- The lists ------------------------------------------------------------------------------- */
 
 bool pl_digest_allocate_tile(pl_digest_tile *tile, size_t num_units) {
-    size_t num_stash = 0;
-    for (int way = 0; way < PL_NUM_STASHES; way++)
-        num_stash += tile->num_stash[way];
-    tile->units = malloc(num_units * sizeof *tile->units + tile->num_sums * sizeof *tile->sums +
-                         num_stash * sizeof *tile->stash[0] + 1);
+    tile->units =
+        malloc(num_units * sizeof *tile->units + tile->num_sums * sizeof *tile->sums +
+               tile->num_stash * sizeof *tile->stash + tile->num_parts * sizeof *tile->parts +
+               tile->num_segments * sizeof *tile->segments + 1);
     if (tile->units == NULL)
         return false;
     tile->sums = (pl_digest_sum *)(void *)(tile->units + num_units);
-    tile->stash[0] = (pl_digest_stash *)(void *)(tile->sums + tile->num_sums);
-    for (int way = 1; way < PL_NUM_STASHES; way++)
-        tile->stash[way] = tile->stash[way - 1] + tile->num_stash[way - 1];
-    return true;
-}
-
-bool pl_digest_allocate_live(pl_digest_live *live) {
-    live->parts = malloc(live->num_parts * sizeof *live->parts +
-                         live->num_segments * sizeof *live->segments + 1);
-    if (live->parts == NULL)
-        return false;
-    live->segments = (pl_digest_segment *)(void *)(live->parts + live->num_parts);
-    return true;
-}
-
-/* Makes what is the same however live ranges count. */
-static bool fill_tile(digest_work *work, const pl_digest *digest, size_t number,
-                      pl_digest_tile *made) {
-    const size_t num_units = digest->chain->num_units;
-    const size_t num_stages = num_units * num_units;
-    const int num_ways = digest->pass_usage->passes.is_training ? PL_NUM_STASHES : 0;
-    if (has_passes(digest))
-        find_stored(work, digest);
-    made->num_sums = work->sums.keys.count;
-    for (int way = 0; way < num_ways; way++) {
-        made->num_stash[way] = 0;
-        for (size_t i = 0; i < num_stages; i++)
-            made->num_stash[way] += work->stash_bytes[way][i] != 0;
-    }
-    if (!pl_digest_allocate_tile(made, num_units))
-        return false;
-    find_units(work, digest, number, made->units);
-    for (size_t i = 0; i < made->num_sums; i++) {
-        const uint32_t *key = key_of(&work->sums, i);
-        made->sums[i] = (pl_digest_sum){work->sums.bytes[i], key[0], key[1]};
-    }
-    for (int way = 0; way < num_ways; way++) {
-        pl_digest_stash *stash = made->stash[way];
-        for (size_t i = 0; i < num_stages; i++)
-            if (work->stash_bytes[way][i] != 0)
-                *stash++ = (pl_digest_stash){work->stash_bytes[way][i], (uint32_t)(i / num_units),
-                                             (uint32_t)(i % num_units)};
-    }
+    tile->stash = (pl_digest_stash *)(void *)(tile->sums + tile->num_sums);
+    tile->parts = (pl_digest_part *)(void *)(tile->stash + tile->num_stash);
+    tile->segments = (pl_digest_segment *)(void *)(tile->parts + tile->num_parts);
     return true;
 }
 
@@ -720,8 +694,8 @@ static size_t number_segments(digest_work *work, const pl_digest *digest) {
     size_t count = 0;
     memcpy(work->is_break, digest->inputs->is_break, num_steps + 1);
     for (size_t i = 0; i < work->parts.keys.count; i++) {
-        work->is_break[key_of(&work->parts, i)[1]] = 1;
-        work->is_break[key_of(&work->parts, i)[2]] = 1;
+        const part_key *key = pl_key_at(&work->parts.keys, i);
+        work->is_break[key->first_step] = work->is_break[key->end_step] = 1;
     }
     for (size_t step = 0; step < num_steps; step++) {
         count += work->is_break[step] != 0;
@@ -732,50 +706,79 @@ static size_t number_segments(digest_work *work, const pl_digest *digest) {
     return count;
 }
 
-/* Makes the live ranges, as they count now. */
-static bool fill_live(digest_work *work, const pl_digest *digest, pl_digest_live *live) {
+static bool is_stored(const pl_digest_stash *stash) {
+    static const pl_digest_stash none;
+    return memcmp(stash->bytes, none.bytes, sizeof none.bytes) != 0;
+}
+
+static void fill_parts(const digest_work *work, pl_digest_tile *made) {
+    for (size_t i = 0; i < made->num_parts; i++) {
+        const part_key *key = pl_key_at(&work->parts.keys, i);
+        pl_digest_part *part = &made->parts[i];
+        *part = (pl_digest_part){.bytes = work->parts.bytes[i],
+                                 .first_segment = work->segment_of_step[key->first_step],
+                                 .end_segment = work->segment_of_step[key->end_step]};
+        memcpy(part->sets, key->sets, sizeof part->sets);
+        assert(part->first_segment < part->end_segment);
+        assert(part->end_segment <= made->num_segments);
+    }
+}
+
+static void fill_segments(const digest_work *work, const pl_digest *digest, pl_digest_tile *made) {
     const pl_digest_inputs *inputs = digest->inputs;
-    const size_t num_steps = digest->chain->profile->num_steps;
+    for (size_t step = 0; step < digest->chain->profile->num_steps; step++) {
+        pl_digest_segment *segment = &made->segments[work->segment_of_step[step]];
+        segment->unit = inputs->runs[inputs->run_of_step[step]].unit;
+        for (size_t ends = 0; ends <= PL_LIVE_ACCUMULATES; ends++) {
+            const uint64_t bytes = work->step_bytes[pl_fewer(ends, work->num_ends - 1)][step];
+            if (work->is_break[step] != 0 || bytes > segment->peaks[ends].bytes)
+                segment->peaks[ends] = (pl_digest_peak){bytes, work->unexplained_bytes[step], step};
+            assert(segment->peaks[ends].unexplained_bytes <= segment->peaks[ends].bytes);
+        }
+    }
+}
+
+static bool fill_tile(digest_work *work, const pl_digest *digest, size_t number,
+                      pl_digest_tile *made) {
+    const size_t num_units = digest->chain->num_units;
+    const size_t num_stages = digest->pass_usage->passes.is_training ? num_units * num_units : 0;
     const size_t turn = digest->pass_usage->passes.turn_step;
-    live->num_parts = work->parts.keys.count;
-    live->num_segments = number_segments(work, digest);
-    live->turn_segment = turn <= num_steps ? work->segment_of_step[turn] : live->num_segments;
-    if (!pl_digest_allocate_live(live))
+    if (has_passes(digest))
+        find_stored(work, digest);
+    made->num_sums = work->sums.keys.count;
+    for (size_t i = 0; i < num_stages; i++)
+        made->num_stash += is_stored(&work->stash[i]);
+    made->num_parts = work->parts.keys.count;
+    made->num_segments = number_segments(work, digest);
+    made->turn_segment = turn <= digest->chain->profile->num_steps ? work->segment_of_step[turn]
+                                                                   : made->num_segments;
+    if (!pl_digest_allocate_tile(made, num_units))
         return false;
-    for (size_t i = 0; i < live->num_parts; i++) {
-        const uint32_t *key = key_of(&work->parts, i);
-        live->parts[i] =
-            (pl_digest_part){work->parts.bytes[i], key[0], work->segment_of_step[key[1]],
-                             work->segment_of_step[key[2]]};
-        assert(live->parts[i].set < digest->pass_usage->sets.count);
-        assert(live->parts[i].first_segment < live->parts[i].end_segment);
-        assert(live->parts[i].end_segment <= live->num_segments);
+    find_units(work, digest, number, made->units);
+    for (size_t i = 0; i < made->num_sums; i++) {
+        const sum_key *key = pl_key_at(&work->sums.keys, i);
+        made->sums[i] = (pl_digest_sum){work->sums.bytes[i], key->set, key->sum};
     }
-    for (size_t step = 0; step < num_steps; step++) {
-        pl_digest_segment *segment = &live->segments[work->segment_of_step[step]];
-        if (work->is_break[step] != 0 || work->step_bytes[step] > segment->bytes)
-            *segment = (pl_digest_segment){work->step_bytes[step],
-                                           inputs->runs[inputs->run_of_step[step]].unit,
-                                           (uint32_t)step, work->unexplained_bytes[step]};
-        assert(segment->unexplained_bytes <= segment->bytes);
-    }
+    pl_digest_stash *stash = made->stash;
+    for (size_t i = 0; i < num_stages; i++)
+        if (is_stored(&work->stash[i]))
+            *stash++ = work->stash[i];
+    fill_parts(work, made);
+    fill_segments(work, digest, made);
     return true;
 }
 
-static bool make_lists(pl_digest *digest, digest_work *work, size_t tile, size_t live) {
+static bool make_lists(pl_digest *digest, digest_work *work, size_t tile) {
     pl_digest_tile *made = &digest->tiles[tile];
-    if (made->live[live].parts != NULL)
+    if (made->units != NULL)
         return true;
-    work->live = live;
-    work->is_new = made->units == NULL;
     pl_keys_empty(&work->sums.keys);
     pl_keys_empty(&work->parts.keys);
     pl_keys_empty(&work->stored.keys);
-    if (work->is_new)
-        add_code(work, digest, tile, made);
+    *made = (pl_digest_tile){0};
+    add_code(work, digest, tile, made);
     add_variables(work, digest, tile);
-    return !work->arrays->failed && (!work->is_new || fill_tile(work, digest, tile, made)) &&
-           fill_live(work, digest, &made->live[live]);
+    return !work->arrays->failed && fill_tile(work, digest, tile, made);
 }
 
 /* ---- All tiles ------------------------------------------------------------------------------- */
@@ -800,7 +803,7 @@ static bool make_tile(void *user, size_t number, size_t tile) {
     if (number == 0 && tile % 16 == 15)
         pl_progress(t->how->listener, "Measuring the tiles", tile,
                     t->digest->chain->profile->target.num_tiles);
-    if (w->work == NULL || !make_lists(t->digest, w->work, tile, t->how->live))
+    if (w->work == NULL || !make_lists(t->digest, w->work, tile))
         return false;
     if (t->how->visit == NULL)
         return true;
@@ -811,20 +814,22 @@ static bool make_tile(void *user, size_t number, size_t tile) {
 
 bool pl_digest_make(pl_digest *digest, const pl_digest_making *how, pl_arrays *arrays) {
     const size_t num_tiles = digest->chain->profile->target.num_tiles;
-    bool *is_made = &digest->is_made[how->live];
     pl_arrays own = {0};
+    pl_digest_inputs inputs = {.arrays = &own};
     task t = {digest, how, NULL};
     const pl_parallel tasks = {how->num_threads, num_tiles, make_tile, NULL, &t, how->bounds};
-    if (arrays->failed || *is_made)
+    if (arrays->failed || digest->is_made)
         return !arrays->failed;
     t.workers = pl_arrays_new(&own, how->num_threads, sizeof *t.workers);
-    begin_inputs(digest, &own);
-    *is_made = !own.failed && pl_parallel_run(&tasks) == num_tiles;
-    const bool is_stopped = !*is_made && how->bounds != NULL && pl_bounds_are_over(how->bounds);
-    own.failed = own.failed || (!*is_made && !is_stopped);
+    digest->inputs = &inputs;
+    find_inputs(digest);
+    digest->is_made = !own.failed && pl_parallel_run(&tasks) == num_tiles;
+    const bool is_stopped =
+        !digest->is_made && how->bounds != NULL && pl_bounds_are_over(how->bounds);
+    own.failed = own.failed || (!digest->is_made && !is_stopped);
     for (size_t i = 0; t.workers != NULL && i < how->num_threads; i++)
         pl_arrays_free(&t.workers[i].arrays);
-    free_inputs(digest);
+    digest->inputs = NULL;
     pl_arrays_end(&own, arrays);
-    return *is_made;
+    return digest->is_made;
 }

@@ -24,8 +24,6 @@ enum {
     PL_NUM_SUMS = PL_SUM_ADDED + PL_NUM_ADDED,
 };
 
-/* Items of the next three kinds begin alike: with their bytes, then who needs them. */
-
 /* Bytes of a sum, in stages that have a unit of the set. */
 typedef struct pl_digest_sum {
     uint64_t bytes;
@@ -33,27 +31,39 @@ typedef struct pl_digest_sum {
     uint32_t sum;
 } pl_digest_sum;
 
-/* Live bytes in such stages, from one segment up to another: those that are not in the segments. */
+/* Live ranges count in four ways: whether gradients live only until they are complete (1), and
+ * whether tensors that only pass through a stage count in it (2). */
+enum { PL_LIVE_ACCUMULATES = 1, PL_LIVE_PASSES_THROUGH = 2, PL_NUM_LIVES = 4 };
+
+/* Live bytes in stages that have a unit of a set, from one segment up to another: those that are
+ * not in the segments. */
 typedef struct pl_digest_part {
     uint64_t bytes;
-    uint32_t set;
+    uint32_t sets[PL_NUM_LIVES]; /* by how live ranges count; 0: then they are not live */
     uint32_t first_segment;
     uint32_t end_segment;
 } pl_digest_part;
 
-/* Consecutive steps of one unit, between which no part begins or ends. `bytes` are live in every
- * stage that has the unit: what the unit touches, and what no operation touches. */
-typedef struct pl_digest_segment {
-    uint64_t bytes; /* the most at one of its steps */
-    uint32_t unit;
-    uint32_t step;              /* the first step with `bytes` */
+/* Bytes that are live in every stage that has the unit of a segment: what the unit touches, and
+ * what no operation touches. */
+typedef struct pl_digest_peak {
+    uint64_t bytes;             /* the most at one of its steps */
     uint64_t unexplained_bytes; /* part of them: what no operation touches */
+    uint64_t step;              /* the first step with `bytes` */
+} pl_digest_peak;
+
+/* Consecutive steps of one unit, between which no part begins or ends. */
+typedef struct pl_digest_segment {
+    pl_digest_peak peaks[PL_LIVE_ACCUMULATES + 1]; /* by whether gradients end early */
+    uint32_t unit;
 } pl_digest_segment;
+
+enum { PL_NUM_STASHES = POPLINER_RECOMPUTE_FULL + 1 };
 
 /* Bytes that are stored, of stages that begin at `start` or later and have the unit: differences
  * over the starts. Negative ones wrap around, and the sums are right. */
 typedef struct pl_digest_stash {
-    uint64_t bytes;
+    uint64_t bytes[PL_NUM_STASHES]; /* by the recomputation */
     uint32_t start;
     uint32_t unit;
 } pl_digest_stash;
@@ -66,29 +76,18 @@ typedef struct pl_digest_unit {
     uint64_t sent_backward_bytes; /* back over this cut */
 } pl_digest_unit;
 
-enum { PL_NUM_STASHES = POPLINER_RECOMPUTE_FULL + 1 };
-
-/* Live ranges count in four ways: whether gradients live only until they are complete (1), and
- * whether tensors that only pass through a stage count in it (2). */
-enum { PL_LIVE_ACCUMULATES = 1, PL_LIVE_PASSES_THROUGH = 2, PL_NUM_LIVES = 4 };
-
-/* The live ranges of a tile, in one way. */
-typedef struct pl_digest_live {
-    pl_digest_part *parts; /* owned, in one block with the segments; NULL: not made yet */
+typedef struct pl_digest_tile {
+    pl_digest_unit *units; /* [num_units]; owned, in one block with the lists; NULL: not made */
+    pl_digest_sum *sums;
+    pl_digest_stash *stash;
+    pl_digest_part *parts;
     pl_digest_segment *segments;
+    size_t num_sums;
+    size_t num_stash;
     size_t num_parts;
     size_t num_segments;
     size_t turn_segment; /* the first one of the backward pass, or num_segments */
-} pl_digest_live;
-
-typedef struct pl_digest_tile {
-    pl_digest_unit *units; /* [num_units]; owned, in one block with the next two; NULL: not made */
-    pl_digest_sum *sums;
-    pl_digest_stash *stash[PL_NUM_STASHES]; /* by the recomputation */
-    size_t num_sums;
-    size_t num_stash[PL_NUM_STASHES];
     uint64_t fixed_code_bytes[PL_NUM_CODE_GROUPS]; /* of no operation: memory/account.h */
-    pl_digest_live live[PL_NUM_LIVES];
 } pl_digest_tile;
 
 typedef struct pl_digest {
@@ -97,7 +96,7 @@ typedef struct pl_digest {
     pl_pass_usage *pass_usage; /* also gets the sets of vertex types */
     const pl_gradients *gradients;
     pl_digest_tile *tiles;           /* own their blocks */
-    bool is_made[PL_NUM_LIVES];      /* all tiles are */
+    bool is_made;                    /* all tiles are */
     struct pl_digest_inputs *inputs; /* that all tiles share; NULL while none are made */
 } pl_digest;
 
@@ -110,7 +109,6 @@ void pl_digest_free(pl_digest *digest);
 
 /* How to make tiles. */
 typedef struct pl_digest_making {
-    size_t live; /* how live ranges count */
     size_t num_threads;
     const popliner_listener *listener; /* or NULL; only the calling thread calls it */
     pl_bounds *bounds;                 /* or NULL */
@@ -119,15 +117,13 @@ typedef struct pl_digest_making {
     void *user;
 } pl_digest_making;
 
-/* Makes all tiles with their live ranges in one way, as far as they are not made. False if the
- * bounds stopped it, or after a failure, which is also that of `arrays`. Cost: O((vertex types +
- * sets) * tiles), one pass over the variables that programs touch, and for each tile O(variables +
- * steps). */
+/* Makes all tiles that are not made. False if the bounds stopped it, or after a failure, which is
+ * also that of `arrays`. Cost: O((vertex types + sets) * tiles), one pass over the variables that
+ * programs touch, and for each tile O(variables + steps). */
 bool pl_digest_make(pl_digest *digest, const pl_digest_making *how, pl_arrays *arrays);
 
-/* Allocate the lists of a tile, whose numbers are set. False if memory is short. */
+/* Allocates the lists of a tile, whose numbers are set. False if memory is short. */
 bool pl_digest_allocate_tile(pl_digest_tile *tile, size_t num_units);
-bool pl_digest_allocate_live(pl_digest_live *live);
 
 /* Returns the units of a set as bits. */
 static inline const uint64_t *pl_digest_bits(const pl_digest *digest, uint32_t set) {
@@ -141,22 +137,6 @@ static inline bool pl_digest_meets(const pl_digest *digest, uint32_t set, const 
         if ((bits[word] & units[word]) != 0)
             return true;
     return false;
-}
-
-/* Returns the units that count variables of a class, which these use, before the turn or from it
- * on: a set. O(1). */
-static inline uint32_t pl_digest_counting(const pl_digest *digest, size_t live,
-                                          const pl_counting *counting, uint32_t class_index,
-                                          bool is_before_turn) {
-    const popliner_profile *p = digest->chain->profile;
-    if ((live & PL_LIVE_PASSES_THROUGH) == 0 || p->class_always_live[class_index] != 0)
-        return counting->touching;
-    if (is_before_turn)
-        return counting->before;
-    /* what was stored does not pass through again */
-    return pl_class_crosses(p, class_index, digest->pass_usage->passes.turn_step)
-               ? counting->touching
-               : counting->after;
 }
 
 #endif

@@ -92,11 +92,17 @@ enum { BEFORE_TURN, FROM_TURN, NUM_PASSES };
 
 /* The largest segment of the stages in a pass, so far: the first of equals. */
 typedef struct pass_peak {
-    const pl_digest_segment *segment; /* NULL: there is none */
+    const pl_digest_peak *segment; /* NULL: there is none */
     uint64_t bytes;
 } pass_peak;
 
-static void raise_peak(pass_peak *peak, const pl_digest_segment *segment, uint64_t bytes) {
+/* Returns what a segment has for an estimation. */
+static const pl_digest_peak *peak_in(const pl_estimation *estimation,
+                                     const pl_digest_segment *segment) {
+    return &segment->peaks[estimation->live & PL_LIVE_ACCUMULATES];
+}
+
+static void raise_peak(pass_peak *peak, const pl_digest_peak *segment, uint64_t bytes) {
     if (peak->segment == NULL || bytes > peak->bytes ||
         (bytes == peak->bytes && segment < peak->segment))
         *peak = (pass_peak){segment, bytes};
@@ -157,36 +163,33 @@ void pl_question_begin(pl_question *question, pl_arrays *own, const pl_estimatio
 }
 
 /* Finds the largest segment of each pass. */
-static void find_pass_peaks(pl_question *q, const pl_digest_live *live,
+static void find_pass_peaks(pl_question *q, const pl_digest_tile *tile,
                             pass_peak peaks[NUM_PASSES]) {
     uint64_t arrived_bytes = 0;
-    for (const pl_digest_part *part = live->parts; part < live->parts + live->num_parts; part++)
-        if (pl_digest_meets(q->estimation->digest, part->set, q->units)) {
+    for (const pl_digest_part *part = tile->parts; part < tile->parts + tile->num_parts; part++)
+        if (pl_digest_meets(q->estimation->digest, part->sets[q->estimation->live], q->units)) {
             q->change_bytes[part->first_segment] += part->bytes;
             q->change_bytes[part->end_segment] -= part->bytes;
         }
-    for (size_t i = 0; i < live->num_segments; i++) {
-        const pl_digest_segment *segment = &live->segments[i];
+    for (size_t i = 0; i < tile->num_segments; i++) {
+        const pl_digest_peak *peak = peak_in(q->estimation, &tile->segments[i]);
         arrived_bytes += q->change_bytes[i];
         q->change_bytes[i] = 0;
-        if (pl_bits_has(q->units, segment->unit))
-            raise_peak(&peaks[i < live->turn_segment ? BEFORE_TURN : FROM_TURN], segment,
-                       segment->bytes + arrived_bytes);
+        if (pl_bits_has(q->units, tile->segments[i].unit))
+            raise_peak(&peaks[i < tile->turn_segment ? BEFORE_TURN : FROM_TURN], peak,
+                       peak->bytes + arrived_bytes);
     }
-    q->change_bytes[live->num_segments] = 0;
+    q->change_bytes[tile->num_segments] = 0;
 }
 
 static pl_tile_stash stash_of(const pl_question *q, const pl_digest_tile *tile,
                               const popliner_interval *stage) {
-    const popliner_recompute way = q->estimation->recompute;
     pl_tile_stash stash = {0, 0};
     uint64_t own_bytes = 0;
-    for (size_t i = 0; i < tile->num_stash[way]; i++) {
-        const pl_digest_stash *it = &tile->stash[way][i];
+    for (const pl_digest_stash *it = tile->stash; it < tile->stash + tile->num_stash; it++)
         if (it->start <= stage->first_unit && it->unit >= stage->first_unit &&
             it->unit <= stage->last_unit)
-            stash.bytes += it->bytes;
-    }
+            stash.bytes += it->bytes[q->estimation->recompute];
     for (size_t unit = stage->first_unit; unit <= stage->last_unit; unit++)
         own_bytes = pl_larger(own_bytes, tile->units[unit].own_stash_bytes);
     stash.freed_bytes = stash.bytes > own_bytes ? stash.bytes - own_bytes : 0;
@@ -204,7 +207,7 @@ static void measure(pl_question *q, size_t number, pl_stage_tile *result) {
     for (size_t i = 0; i < tile->num_sums; i++)
         if (pl_digest_meets(estimation->digest, tile->sums[i].set, q->units))
             sum_bytes[tile->sums[i].sum] += tile->sums[i].bytes;
-    find_pass_peaks(q, &tile->live[estimation->live], peaks);
+    find_pass_peaks(q, tile, peaks);
     for (size_t i = 0; i < q->num_stages; i++) {
         const popliner_interval *stage = &q->stages[i];
         const pl_digest_unit *last = &tile->units[stage->last_unit];
@@ -287,13 +290,8 @@ static uint32_t arrival_of(const pl_digest *digest, uint32_t set, size_t first) 
     return (uint32_t)pl_bits_next(pl_digest_bits(digest, set), first, digest->chain->num_units);
 }
 
-_Static_assert(offsetof(pl_digest_sum, set) == sizeof(uint64_t) &&
-                   offsetof(pl_digest_part, set) == sizeof(uint64_t) &&
-                   offsetof(pl_digest_segment, unit) == sizeof(uint64_t),
-               "sort_arrivals reads them");
-
-/* Sorts a list of a tile by arrival: its items have a set, or a unit, after the bytes. */
-static void sort_arrivals(pl_row *row, const void *items, size_t count, size_t item_size,
+/* Sorts a list of a tile by arrival: `who` is the set, or the unit, of its first item. */
+static void sort_arrivals(pl_row *row, const uint32_t *who, size_t count, size_t item_size,
                           bool has_sets, arrivals *sorted) {
     const uint32_t num_units = (uint32_t)row->estimation->digest->chain->num_units;
     if (!pl_arrays_grow(row->arrays, &sorted->order, 2 * count + 1, sizeof *sorted->order))
@@ -303,11 +301,10 @@ static void sort_arrivals(pl_row *row, const void *items, size_t count, size_t i
      * end */
     memset(sorted->start, 0, (num_units + 3) * sizeof *sorted->start);
     for (size_t i = 0; i < count; i++) {
-        const char *item = (const char *)items + i * item_size;
-        const uint32_t who = *(const uint32_t *)(const void *)(item + sizeof(uint64_t));
-        arrives[i] = has_sets ? arrival_of(row->estimation->digest, who, row->first_unit)
-                     : who < row->first_unit ? num_units
-                                             : who;
+        const uint32_t own = *(const uint32_t *)(const void *)((const char *)who + i * item_size);
+        arrives[i] = has_sets ? arrival_of(row->estimation->digest, own, row->first_unit)
+                     : own < row->first_unit ? num_units
+                                             : own;
         sorted->start[arrives[i] + 2]++;
     }
     for (size_t unit = 0; unit <= num_units; unit++)
@@ -319,40 +316,39 @@ static void sort_arrivals(pl_row *row, const void *items, size_t count, size_t i
 bool pl_row_begin(pl_row *row, size_t number, size_t first_unit) {
     const pl_digest *digest = row->estimation->digest;
     const pl_digest_tile *tile = &digest->tiles[number];
-    const popliner_recompute way = row->estimation->recompute;
-    const pl_digest_live *live = &tile->live[row->estimation->live];
-    assert(live->parts != NULL && first_unit < digest->chain->num_units);
+    assert(tile->units != NULL && first_unit < digest->chain->num_units);
     row->tile = number;
     row->first_unit = row->next_unit = first_unit;
-    sort_arrivals(row, tile->sums, tile->num_sums, sizeof *tile->sums, true, &row->sums);
-    sort_arrivals(row, live->parts, live->num_parts, sizeof *live->parts, true, &row->parts);
-    sort_arrivals(row, live->segments, live->num_segments, sizeof *live->segments, false,
+    sort_arrivals(row, &tile->sums->set, tile->num_sums, sizeof *tile->sums, true, &row->sums);
+    sort_arrivals(row, &tile->parts->sets[row->estimation->live], tile->num_parts,
+                  sizeof *tile->parts, true, &row->parts);
+    sort_arrivals(row, &tile->segments->unit, tile->num_segments, sizeof *tile->segments, false,
                   &row->segments);
     if (row->arrays->failed)
         return false;
-    for (size_t i = 0; i < live->num_segments; i++)
-        row->live_bytes[i] = live->segments[i].bytes;
-    memset(row->is_own, 0, live->num_segments);
+    for (size_t i = 0; i < tile->num_segments; i++)
+        row->live_bytes[i] = peak_in(row->estimation, &tile->segments[i])->bytes;
+    memset(row->is_own, 0, tile->num_segments);
     memset(row->peaks, 0, sizeof row->peaks);
     memset(row->sum_bytes, 0, sizeof row->sum_bytes);
     memset(row->arriving_stash_bytes, 0, digest->chain->num_units * sizeof(uint64_t));
-    for (size_t i = 0; row->estimation->has_stash && i < tile->num_stash[way]; i++)
-        if (tile->stash[way][i].start <= first_unit)
-            row->arriving_stash_bytes[tile->stash[way][i].unit] += tile->stash[way][i].bytes;
+    for (size_t i = 0; row->estimation->has_stash && i < tile->num_stash; i++)
+        if (tile->stash[i].start <= first_unit)
+            row->arriving_stash_bytes[tile->stash[i].unit] +=
+                tile->stash[i].bytes[row->estimation->recompute];
     row->stash_bytes = row->own_stash_bytes = row->apart_bytes = 0;
     return true;
 }
 
 /* Raises the peak by a segment, if the stage has it. */
-static void raise_segment(pl_row *row, const pl_digest_live *live, size_t i) {
+static void raise_segment(pl_row *row, const pl_digest_tile *tile, size_t i) {
     if (row->is_own[i] != 0)
-        raise_peak(&row->peaks[i < live->turn_segment ? BEFORE_TURN : FROM_TURN],
-                   &live->segments[i], row->live_bytes[i]);
+        raise_peak(&row->peaks[i < tile->turn_segment ? BEFORE_TURN : FROM_TURN],
+                   peak_in(row->estimation, &tile->segments[i]), row->live_bytes[i]);
 }
 
 /* Adds what arrives with a unit. */
 static void add_unit(pl_row *row, const pl_digest_tile *tile, size_t unit) {
-    const pl_digest_live *live = &tile->live[row->estimation->live];
     for (uint32_t k = row->sums.start[unit]; k < row->sums.start[unit + 1]; k++) {
         const pl_digest_sum *sum = &tile->sums[row->sums.order[k]];
         row->sum_bytes[sum->sum] += sum->bytes;
@@ -360,14 +356,14 @@ static void add_unit(pl_row *row, const pl_digest_tile *tile, size_t unit) {
     for (uint32_t k = row->segments.start[unit]; k < row->segments.start[unit + 1]; k++)
         row->is_own[row->segments.order[k]] = 1;
     for (uint32_t k = row->parts.start[unit]; k < row->parts.start[unit + 1]; k++) {
-        const pl_digest_part *part = &live->parts[row->parts.order[k]];
+        const pl_digest_part *part = &tile->parts[row->parts.order[k]];
         for (size_t i = part->first_segment; i < part->end_segment; i++) {
             row->live_bytes[i] += part->bytes;
-            raise_segment(row, live, i);
+            raise_segment(row, tile, i);
         }
     }
     for (uint32_t k = row->segments.start[unit]; k < row->segments.start[unit + 1]; k++)
-        raise_segment(row, live, row->segments.order[k]);
+        raise_segment(row, tile, row->segments.order[k]);
     row->stash_bytes += row->arriving_stash_bytes[unit];
     row->own_stash_bytes = pl_larger(row->own_stash_bytes, tile->units[unit].own_stash_bytes);
     row->apart_bytes = pl_larger(row->apart_bytes, tile->units[unit].apart_bytes);
@@ -396,25 +392,24 @@ void pl_row_extend(pl_row *row, pl_stage_tile *result, pl_tile_stash *stash) {
 bool pl_row_measure_each(pl_row *row, size_t number, pl_stage_tile *results) {
     const pl_digest *digest = row->estimation->digest;
     const pl_digest_tile *tile = &digest->tiles[number];
-    const pl_digest_live *live = &tile->live[row->estimation->live];
     const size_t num_units = digest->chain->num_units;
     if (row->each == NULL)
         row->each = pl_arrays_new(row->arrays, num_units, sizeof *row->each);
     if (row->arrays->failed)
         return false;
     memset(row->each, 0, num_units * sizeof *row->each);
-    for (size_t i = 0; i < live->num_segments; i++)
-        row->live_bytes[i] = live->segments[i].bytes;
-    for (const pl_digest_part *part = live->parts; part < live->parts + live->num_parts; part++) {
-        const uint64_t *units = pl_digest_bits(digest, part->set);
+    for (size_t i = 0; i < tile->num_segments; i++)
+        row->live_bytes[i] = peak_in(row->estimation, &tile->segments[i])->bytes;
+    for (const pl_digest_part *part = tile->parts; part < tile->parts + tile->num_parts; part++) {
+        const uint64_t *units = pl_digest_bits(digest, part->sets[row->estimation->live]);
         for (size_t i = part->first_segment; i < part->end_segment; i++)
-            if (pl_bits_has(units, live->segments[i].unit))
+            if (pl_bits_has(units, tile->segments[i].unit))
                 row->live_bytes[i] += part->bytes;
     }
-    for (size_t i = 0; i < live->num_segments; i++)
-        raise_peak(&row->each[live->segments[i].unit]
-                        .peaks[i < live->turn_segment ? BEFORE_TURN : FROM_TURN],
-                   &live->segments[i], row->live_bytes[i]);
+    for (size_t i = 0; i < tile->num_segments; i++)
+        raise_peak(&row->each[tile->segments[i].unit]
+                        .peaks[i < tile->turn_segment ? BEFORE_TURN : FROM_TURN],
+                   peak_in(row->estimation, &tile->segments[i]), row->live_bytes[i]);
     for (const pl_digest_sum *sum = tile->sums; sum < tile->sums + tile->num_sums; sum++)
         for (uint32_t unit = arrival_of(digest, sum->set, 0); unit < num_units;
              unit = arrival_of(digest, sum->set, unit + 1))

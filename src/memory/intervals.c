@@ -216,9 +216,10 @@ static size_t measure_rows(tile_work *t) {
     const size_t num_units = t->made->num_units;
     const pl_parallel tasks = {t->num_workers, num_units, measure_row, NULL, t, t->options->bounds};
     size_t end = 0;
-    if (pl_estimation_complete(t->meter, &t->estimation, t->options->listener,
-                               t->options->bounds) &&
-        !has_failed(t)) {
+    const bool is_complete =
+        !pl_estimation_has_tiles(&t->estimation) ||
+        pl_stage_meter_complete(t->meter, t->options->listener, t->options->bounds);
+    if (is_complete && !has_failed(t)) {
         for (worker *w = t->workers; w < t->workers + t->num_workers; w++) {
             if (t->meter->popliner == NULL)
                 w->row = pl_row_new(&w->arrays, &t->estimation);

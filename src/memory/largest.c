@@ -22,7 +22,7 @@ static pl_variable_kind kind_of(const pl_stage_meter *meter, uint32_t variable) 
                               .complete_step =
                                   pl_complete_step(&meter->gradients, meter->chain, variable),
                               .is_untouched = pl_account_is_unexplained(&meter->account, variable),
-                              .counting = pl_pass_use_of(&meter->pass_usage, variable)->counting};
+                              .counting = pl_counting_of(&meter->pass_usage, p, variable)};
 }
 
 static bool is_live(const pl_variable_kind *kind, const pl_digest *digest, size_t live,
@@ -41,8 +41,10 @@ static bool is_live(const pl_variable_kind *kind, const pl_digest *digest, size_
 
 static uint32_t counting_of(const pl_variable_kind *kind, const pl_digest *digest, size_t live,
                             size_t step) {
-    return pl_digest_counting(digest, live, &kind->counting, kind->class_index,
-                              step < digest->pass_usage->passes.turn_step);
+    const bool is_before = step < digest->pass_usage->passes.turn_step;
+    return (live & PL_LIVE_PASSES_THROUGH) == 0 ? kind->counting.touching
+           : is_before                          ? kind->counting.before
+                                                : kind->counting.after;
 }
 
 /* A variable of the current tile. */
@@ -208,14 +210,15 @@ static void mark_at(const pl_digest *digest, size_t live, const tile_variable *v
 
 static void mark_tile(const pl_digest *digest, size_t tile, const tile_variable *variables,
                       size_t count, uint8_t *seen, uint8_t *is_marked) {
+    const pl_digest_tile *own = &digest->tiles[tile];
     for (size_t live = 0; live < PL_NUM_LIVES; live++) {
-        const pl_digest_live *of = &digest->tiles[tile].live[live];
-        if (!digest->is_made[live])
+        const size_t ends = live & PL_LIVE_ACCUMULATES;
+        if (ends != 0 && !pl_has_gradients(digest->gradients))
             continue;
         mark_at(digest, live, variables, count, 0, PL_NO_UNIT, seen, is_marked);
-        for (size_t i = 0; i < of->num_segments; i++)
-            mark_at(digest, live, variables, count, of->segments[i].step, of->segments[i].unit,
-                    seen, is_marked);
+        for (size_t i = 0; i < own->num_segments; i++)
+            mark_at(digest, live, variables, count, (size_t)own->segments[i].peaks[ends].step,
+                    own->segments[i].unit, seen, is_marked);
     }
 }
 

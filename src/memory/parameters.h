@@ -71,12 +71,17 @@ typedef struct pl_gradients {
     uint32_t *complete_step; /* [sets of operations]: the step after it; PL_NONE for others */
 } pl_gradients;
 
+/* True if they were found. */
+static inline bool pl_has_gradients(const pl_gradients *gradients) {
+    return gradients != NULL && gradients->complete_step != NULL;
+}
+
 /* Returns complete_step of a variable; PL_NONE if gradients were not found. */
 static inline uint32_t pl_complete_step(const pl_gradients *gradients, const pl_chain *chain,
                                         size_t variable) {
-    return gradients->complete_step == NULL
-               ? PL_NONE
-               : gradients->complete_step[chain->usage->variable_set[variable]];
+    return pl_has_gradients(gradients)
+               ? gradients->complete_step[chain->usage->variable_set[variable]]
+               : PL_NONE;
 }
 
 /* Finds them in a profile that trains. O(steps + variables), and for each set of operations that

@@ -262,6 +262,15 @@ bool pl_class_crosses(const popliner_profile *p, uint32_t class_index, size_t st
     return crosses_both(p, class_index, step, step);
 }
 
+pl_counting pl_counting_of(const pl_pass_usage *own, const popliner_profile *p, size_t variable) {
+    const uint32_t class_index = p->variable_class[variable];
+    const pl_counting all = pl_pass_use_of(own, variable)->counting;
+    const bool passes = p->class_always_live[class_index] == 0;
+    const bool passes_after = passes && !pl_class_crosses(p, class_index, own->passes.turn_step);
+    return (pl_counting){all.touching, passes ? all.before : all.touching,
+                         passes_after ? all.after : all.touching};
+}
+
 static bool is_on_both_sides(uint32_t first, uint32_t last, size_t border) {
     return first != PL_NO_UNIT && first < border && border <= last;
 }

@@ -92,6 +92,11 @@ static inline const pl_pass_use *pl_pass_use_of(const pl_pass_usage *own, size_t
  * existed before the step began. False for SIZE_MAX. O(ranges of the class). */
 bool pl_class_crosses(const popliner_profile *profile, uint32_t class_index, size_t step);
 
+/* Returns the units that count a variable: what is always live passes through none, and what was
+ * stored at the turn not again after it. O(ranges of its class). */
+pl_counting pl_counting_of(const pl_pass_usage *own, const popliner_profile *profile,
+                           size_t variable);
+
 /* Adds the bytes of variables of a class, not always-live, to each border of the chain over which
  * they are carried, [num_units]; element 0 is unchanged:
  *

@@ -146,39 +146,20 @@ void pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline
     }
 }
 
-/* Makes the tiles that are not made, with their live ranges in one way; false if the bounds stopped
- * it. */
-static bool make_tiles(pl_stage_meter *meter, size_t live, const popliner_listener *listener,
-                       pl_bounds *bounds) {
+bool pl_stage_meter_complete(pl_stage_meter *meter, const popliner_listener *listener,
+                             pl_bounds *bounds) {
     const pl_digest_making how = {
-        .live = live, .num_threads = meter->num_threads, .listener = listener, .bounds = bounds};
+        .num_threads = meter->num_threads, .listener = listener, .bounds = bounds};
     return pl_digest_make(&meter->digest, &how, &meter->arrays) || meter->arrays.failed;
-}
-
-bool pl_estimation_complete(pl_stage_meter *meter, const pl_estimation *estimation,
-                            const popliner_listener *listener, pl_bounds *bounds) {
-    return !pl_estimation_has_tiles(estimation) ||
-           make_tiles(meter, estimation->live, listener, bounds);
-}
-
-void pl_stage_meter_complete(pl_stage_meter *meter) {
-    meter->arrays.failed = false;
-    for (size_t live = 0; live < PL_NUM_LIVES; live++)
-        if (pl_stage_meter_may_need(meter, live))
-            make_tiles(meter, live, NULL, NULL);
 }
 
 bool pl_stage_meter_find_sums(pl_stage_meter *meter) {
     const pl_digest *digest = &meter->digest;
     const size_t num_units = meter->chain->num_units;
-    size_t live = 0;
     meter->arrays.failed = false;
     if (meter->cut_bytes != NULL)
         return true;
-    while (live < PL_NUM_LIVES && !digest->is_made[live])
-        live++;
-    if (live == PL_NUM_LIVES)
-        make_tiles(meter, 0, NULL, NULL);
+    pl_stage_meter_complete(meter, NULL, NULL);
     if (meter->arrays.failed)
         return false;
     uint64_t *cut_bytes = pl_arrays_new(&meter->arrays, num_units, sizeof *cut_bytes);
@@ -280,7 +261,8 @@ static void begin_ipu(ipu *own, pl_stage_meter *meter, const popliner_pipeline *
             most_stages = SIZE_MAX;
     meter->arrays.failed = meter->arrays.failed || own->arrays.failed;
     pl_estimation_find(meter, pipeline, most_stages, &own->estimation);
-    pl_estimation_complete(meter, &own->estimation, NULL, NULL);
+    if (pl_estimation_has_tiles(&own->estimation))
+        pl_stage_meter_complete(meter, NULL, NULL);
     if (meter->arrays.failed)
         return;
     pl_question_begin(&own->question, &own->arrays, &own->estimation, stages, num_stages);

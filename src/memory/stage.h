@@ -53,23 +53,12 @@ void pl_stage_meter_remember_peaks(pl_stage_meter *meter, bool remembers);
 void pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline, size_t max_stages,
                         pl_estimation *estimation);
 
-/* True if some pipeline needs live ranges that count in this way. */
-static inline bool pl_stage_meter_may_need(const pl_stage_meter *meter, size_t live) {
-    return (live & PL_LIVE_ACCUMULATES) == 0 ||
-           (meter->pass_usage.passes.is_training && !meter->has_accumulators);
-}
+/* Makes all tiles of the digest that are not made; false if the bounds (or NULL) stopped it. */
+bool pl_stage_meter_complete(pl_stage_meter *meter, const popliner_listener *listener,
+                             pl_bounds *bounds);
 
-/* Makes all of the digest that any pipeline may need. */
-void pl_stage_meter_complete(pl_stage_meter *meter);
-
-/* Finds cut_bytes and trained_bytes, unless they are known, by tiles of the digest: those that are
- * made, if any are. False without memory. */
+/* Finds cut_bytes and trained_bytes, unless they are known. False without memory. */
 bool pl_stage_meter_find_sums(pl_stage_meter *meter);
-
-/* Makes all tiles of its digest that are needed and not made; false if the bounds (or NULL) stopped
- * it. */
-bool pl_estimation_complete(pl_stage_meter *meter, const pl_estimation *estimation,
-                            const popliner_listener *listener, pl_bounds *bounds);
 
 /* Asks for the largest data variables of stages on a tile that are live at a step. */
 typedef struct pl_largest_query {

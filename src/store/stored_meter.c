@@ -1,8 +1,8 @@
 /* The digest of a stage meter, and all else that it needs to measure stages without the variables
- * of the profile, as bytes: first what all tiles share, then the lists of each tile, then its live
- * ranges in each way that they count; at last the variables that may be the largest. Letters tell
- * what the numbers of each item are, and one function of each structure writes and reads it. A
- * number has 7 bits in each byte, the lowest first, with the top bit while more follow (LEB128).
+ * of the profile, as bytes: first what all tiles share, then the lists of each tile; at last the
+ * variables that may be the largest. Letters tell what the numbers of each item are, and one
+ * function of each structure writes and reads it. A number has 7 bits in each byte, the lowest
+ * first, with the top bit while more follow (LEB128).
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "store/store.h"
@@ -174,34 +174,29 @@ static void code_sets(work *w) {
 }
 
 static void code_tile(work *w, pl_digest_tile *tile) {
-    const int num_ways = w->meter->pass_usage.passes.is_training ? PL_NUM_STASHES : 0;
-    code_count(w, &tile->num_sums, w->meter->pass_usage.sets.count > 0);
-    for (int way = 0; way < num_ways; way++)
-        code_count(w, &tile->num_stash[way], true);
+    const bool has_sets = w->meter->pass_usage.sets.count > 0;
+    uint64_t turn = tile->turn_segment;
+    code_count(w, &tile->num_sums, has_sets);
+    code_count(w, &tile->num_stash, w->meter->pass_usage.passes.is_training);
+    code_count(w, &tile->num_parts, has_sets);
+    code_count(w, &tile->num_segments, w->meter->chain->num_steps > 0);
+    refuse_if(w, tile->num_segments > w->meter->chain->num_steps);
+    name_numbers(w, 'g', 4, PLAIN, tile->num_segments + 1);
+    name_numbers(w, 'e', 4, FROM_LEFT, tile->num_segments + 1);
+    code(w, &turn, tile->num_segments);
+    tile->turn_segment = (size_t)turn;
     if (w->is_reading && is_well(w))
         w->is_short = !pl_digest_allocate_tile(tile, w->num_units);
     CODE(w, tile->fixed_code_bytes, PL_NUM_CODE_GROUPS, "b");
     CODE(w, tile->sums, tile->num_sums, "bsm");
     CODE(w, tile->units, w->num_units, "bbbb");
-    for (int way = 0; way < num_ways; way++)
-        CODE(w, tile->stash[way], tile->num_stash[way], "duu");
-}
-
-static void code_live(work *w, pl_digest_live *live) {
-    uint64_t turn = live->turn_segment;
-    code_count(w, &live->num_parts, w->meter->pass_usage.sets.count > 0);
-    code_count(w, &live->num_segments, w->meter->chain->num_steps > 0);
-    refuse_if(w, live->num_segments > w->meter->chain->num_steps);
-    name_numbers(w, 'g', 4, PLAIN, live->num_segments + 1);
-    name_numbers(w, 'e', 4, FROM_LEFT, live->num_segments + 1);
-    code(w, &turn, live->num_segments);
-    live->turn_segment = (size_t)turn;
-    if (w->is_reading && is_well(w))
-        w->is_short = !pl_digest_allocate_live(live);
-    CODE(w, live->parts, live->num_parts, "bsge");
-    CODE(w, live->segments, live->num_segments, "butb");
-    for (size_t i = 0; is_well(w) && i < live->num_segments; i++)
-        refuse_if(w, live->segments[i].unexplained_bytes > live->segments[i].bytes);
+    CODE(w, tile->stash, tile->num_stash, "ddduu");
+    CODE(w, tile->parts, tile->num_parts, "bssssge");
+    CODE(w, tile->segments, tile->num_segments, "bbtbbtu");
+    for (size_t i = 0; is_well(w) && i < tile->num_segments; i++)
+        for (size_t ends = 0; ends <= PL_LIVE_ACCUMULATES; ends++)
+            refuse_if(w, tile->segments[i].peaks[ends].unexplained_bytes >
+                             tile->segments[i].peaks[ends].bytes);
 }
 
 static void code_digest(work *w) {
@@ -212,14 +207,7 @@ static void code_digest(work *w) {
     w->is_short = w->is_short || meter->arrays.failed;
     for (size_t tile = 0; is_well(w) && tile < w->num_tiles; tile++)
         code_tile(w, &meter->digest.tiles[tile]);
-    for (size_t live = 0; live < PL_NUM_LIVES; live++) {
-        if (!pl_stage_meter_may_need(meter, live))
-            continue;
-        for (size_t tile = 0; is_well(w) && tile < w->num_tiles; tile++)
-            code_live(w, &meter->digest.tiles[tile].live[live]);
-        if (is_well(w))
-            meter->digest.is_made[live] = true;
-    }
+    meter->digest.is_made = true;
 }
 
 static void code_candidates(work *w) {
@@ -253,7 +241,7 @@ static void code_meter(work *w) {
     name_numbers(w, 'f', 4, PLAIN, 2);
     name_numbers(w, 'u', 4, PLAIN, w->num_units);
     name_numbers(w, 'm', 4, PLAIN, PL_NUM_SUMS);
-    name_numbers(w, 't', 4, FROM_BEFORE, p->num_steps);
+    name_numbers(w, 't', 8, FROM_BEFORE, p->num_steps);
     name_numbers(w, 'c', 4, PLAIN, p->num_classes);
     name_numbers(w, 'y', 4, PLAIN, p->num_categories);
     w->kinds['n'] = (number_kind){4, p->num_unlowered - 1, OPTIONAL};
@@ -270,7 +258,7 @@ bool pl_stored_meter_write(pl_text *text, pl_stage_meter *meter) {
     work w = {.meter = meter};
     pl_arrays own = {0};
     assert(meter->popliner == NULL);
-    pl_stage_meter_complete(meter);
+    pl_stage_meter_complete(meter, NULL, NULL);
     if (!meter->arrays.failed)
         w.candidates =
             meter->candidates != NULL ? meter->candidates : pl_candidates_find(&own, meter);
