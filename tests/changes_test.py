@@ -70,15 +70,9 @@ def columns_of(rows):
 
 
 def compared(stage):
-    """A row of a plan with the names and in the order that a comparison has."""
-    rest = dict(stage)
-    memory, cycles, cut = (rest.pop(column) for column in ("memory", "cycles", "cut"))
-    made = {}
-    for column, value in rest.items():
-        made[column] = value
-        if column == "limit_bytes":
-            made["need_bytes"] = memory
-    return {**made, "cycles": cycles, "cut_bytes": cut}
+    """A row of a plan with the names that a comparison has."""
+    names = {"memory": "need_bytes", "cut": "cut_bytes"}
+    return {names.get(column, column): value for column, value in stage.items()}
 
 
 def pair(before, now, what_of, name_of):

@@ -433,12 +433,8 @@ popliner_status popliner_screen_answer(const popliner_certificate *callers,
                                        popliner_error *error) {
     const pl_certificate *certificate = (const pl_certificate *)callers;
     pl_layout layout;
-    pl_text verdict = {0};
-    pl_text proof = {0};
-    pl_text record = {0};
     pl_layout_begin(&layout, screen);
-    const pl_tint tint = pl_certificate_add_headline(certificate, &verdict, &proof);
-    pl_layout_made_sentence(&layout, tint, &verdict, &proof);
+    pl_layout_sentence(&layout, certificate->tint, certificate->headline, certificate->proof);
     write_constraints(certificate, &layout);
     write_table(certificate, &layout);
     write_bottleneck(certificate, &layout);
@@ -446,9 +442,8 @@ popliner_status popliner_screen_answer(const popliner_certificate *callers,
         certificate->num_large_units == 0)
         pl_layout_empty_line(&layout);
     pl_hints_write(certificate->info.hints, certificate->info.num_hints, &layout);
-    pl_certificate_add_record(certificate, &record);
-    if (record.data != NULL || record.failed)
-        pl_layout_made_entry(&layout, "Verdict", &record);
+    if (certificate->record != NULL)
+        pl_layout_entry(&layout, "Verdict", "", 0, certificate->record);
     write_notes(certificate, &layout);
     return pl_layout_finish(&layout, POPLINER_OK, text, error);
 }

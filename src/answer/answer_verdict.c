@@ -308,8 +308,7 @@ static void add_tightest(const pl_certificate *c, pl_text *plain) {
     add_work(c, plain);
 }
 
-pl_tint pl_certificate_add_headline(const pl_certificate *c, pl_text *verdict, pl_text *proof) {
-    pl_text_add(proof, "");
+static pl_tint add_headline(const pl_certificate *c, pl_text *verdict, pl_text *proof) {
     const bool is_given = c->is_evaluation && c->plan.num_stages > 0;
     if (c->plan.status == POPLINER_PLAN_INFEASIBLE && !is_given)
         return add_failure(c, verdict, proof);
@@ -317,7 +316,8 @@ pl_tint pl_certificate_add_headline(const pl_certificate *c, pl_text *verdict, p
     return add_split(c, verdict);
 }
 
-void pl_certificate_add_record(const pl_certificate *c, pl_text *text) {
+/* Adds how often the verdict of the tightest stage was right; nothing if no case had it. */
+static void add_record(const pl_certificate *c, pl_text *text) {
     static const double far_share = 0.8; /* the random cases were nearer to the limit */
     if (!pl_certificate_has_verdicts(c) || c->plan.num_stages == 0)
         return;
@@ -330,4 +330,19 @@ void pl_certificate_add_record(const pl_certificate *c, pl_text *text) {
     pl_text_format(text, "%s random cases near the limit with this verdict did fit", record);
     if ((double)need_bytes < far_share * (double)limit_bytes)
         pl_text_add(text, "; this one is far below it");
+}
+
+void pl_certificate_find_headline(pl_certificate *c) {
+    pl_text headline = {0};
+    pl_text proof = {0};
+    pl_text record = {0};
+    c->tint = add_headline(c, &headline, &proof);
+    add_record(c, &record);
+    c->arrays.failed = c->arrays.failed || headline.failed || proof.failed || record.failed;
+    c->headline = pl_arrays_text(&c->arrays, pl_text_string(&headline));
+    c->proof = pl_arrays_text(&c->arrays, pl_text_string(&proof));
+    c->record = pl_arrays_text(&c->arrays, record.data);
+    free(headline.data);
+    free(proof.data);
+    free(record.data);
 }

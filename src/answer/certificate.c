@@ -87,18 +87,13 @@ static popliner_status tell_ipu(const pl_certificate *c, popliner_recompute reco
     popliner_pipeline pipeline = in->pipeline;
     pipeline.recompute = recompute;
     const pl_stage_details *details = in->stages_of_ways[recompute];
-    const bool is_known = details != NULL && details->variables != NULL && num_stages == 1;
-    if (in->meter != NULL && !is_known) {
-        popliner_status status =
-            pl_stage_detail_measure(in->meter, &pipeline, stages, num_stages, detail, error);
-        return status == POPLINER_OK
-                   ? pl_stage_ipus_count(in->chain, stages, num_stages, &detail->num_ipus, error)
-                   : status;
-    }
-    if (!is_known)
+    if (details != NULL && details->variables != NULL && num_stages == 1)
+        *detail = pl_stage_details_get(details, in->chain->profile, &pipeline, stages);
+    else if (in->meter == NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "a certificate of %zu stages on one IPU needs a meter", num_stages);
-    *detail = pl_stage_details_get(details, in->chain->profile, &pipeline, stages);
+    else
+        PL_TRY(pl_stage_detail_measure(in->meter, &pipeline, stages, num_stages, detail, error));
     return pl_stage_ipus_count(in->chain, stages, num_stages, &detail->num_ipus, error);
 }
 
@@ -228,21 +223,20 @@ uint64_t pl_certificate_kv(const pl_certificate *certificate, size_t stage) {
     return bytes;
 }
 
-/* True if an IPU has so many bytes for so many tokens more. */
-static bool has_room(const pl_certificate *c, size_t ipu, uint64_t bytes, uint64_t tokens) {
+/* The bytes that so many tokens more take on an IPU. */
+static uint64_t bytes_of_tokens(const pl_certificate *c, size_t ipu, uint64_t tokens) {
+    uint64_t bytes = 0;
     for (size_t i = 0; i < c->plan.num_stages; i++) {
         const popliner_plan_stage *stage = &c->plan.stages[i];
         for (size_t unit = stage->first_unit; stage->ipu == ipu && unit <= stage->last_unit;
              unit++) {
             const uint64_t most =
                 c->input.kv_tokens != NULL ? c->input.kv_tokens[unit] : UINT64_MAX;
-            const uint64_t own = tokens < most ? tokens : most;
-            if (c->input.kv_bytes[unit] > 0 && own > bytes / c->input.kv_bytes[unit])
-                return false;
-            bytes -= own * c->input.kv_bytes[unit];
+            bytes = pl_add_or_never(
+                bytes, pl_multiply_or_never(pl_smaller(tokens, most), c->input.kv_bytes[unit]));
         }
     }
-    return true;
+    return bytes;
 }
 
 /* Returns how many tokens more an IPU has room for; UINT64_MAX for any number. */
@@ -251,7 +245,7 @@ static uint64_t count_tokens(const pl_certificate *c, size_t ipu, uint64_t bytes
     uint64_t most = UINT64_MAX;
     while (least < most) {
         const uint64_t middle = least + (most - least - 1) / 2 + 1;
-        if (has_room(c, ipu, bytes, middle))
+        if (bytes_of_tokens(c, ipu, middle) <= bytes)
             least = middle;
         else
             most = middle - 1;

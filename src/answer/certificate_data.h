@@ -116,6 +116,10 @@ typedef struct pl_certificate {
     uint64_t large_stash_bytes;
     uint64_t *pass_cycles;     /* [stages][PL_NUM_PASS_KINDS]; NULL if no step is known */
     uint64_t even_step_cycles; /* of even stages; 0 if not shorter than the step, or unknown */
+    pl_tint tint;              /* of the verdict */
+    const char *headline;      /* the verdict, */
+    const char *proof;         /* what is proven, "" if nothing is, */
+    const char *record; /* and how often the verdict of the tightest stage was right, or NULL */
     pl_messages messages;
     size_t first_own_message; /* those that the certificate made itself */
     size_t num_own_messages;
@@ -299,12 +303,8 @@ bool pl_certificate_has_verdicts(const pl_certificate *certificate);
  * they are. */
 const char *pl_certificate_kind(const pl_certificate *certificate, size_t unit, size_t other);
 
-/* Adds the verdict, and what is proven; returns the colour of the verdict. */
-pl_tint pl_certificate_add_headline(const pl_certificate *certificate, pl_text *verdict,
-                                    pl_text *proof);
-
-/* Adds how often the verdict of the tightest stage was right; nothing if no case had it. */
-void pl_certificate_add_record(const pl_certificate *certificate, pl_text *text);
+/* Finds the headline: the verdict, what is proven, and the record of such verdicts. */
+void pl_certificate_find_headline(pl_certificate *certificate);
 
 /* Adds the stages of a certificate that is measured: bars of what each needs, with a line up to
  * what it needs at most, and its limit. */

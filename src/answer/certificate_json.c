@@ -570,21 +570,15 @@ void pl_certificate_plan_json(const pl_certificate *c, const char *status, pl_js
 
 /* The headline of a screen. */
 static void put_verdict(const pl_certificate *c, pl_json *json) {
-    pl_text headline = {0};
-    pl_text proof = {0};
-    pl_text record = {0};
-    const pl_tint tint = pl_certificate_add_headline(c, &headline, &proof);
-    pl_certificate_add_record(c, &record);
     pl_put_open(json, "verdict", '{');
-    pl_put_text(json, "level", tint == PL_TINT_GREEN ? "ok" : tint == PL_TINT_RED ? "no" : "doubt");
-    pl_put_text(json, "headline", headline.data);
-    pl_put_text(json, "proof", proof.data);
-    pl_put_text(json, "record", record.data);
+    pl_put_text(json, "level",
+                c->tint == PL_TINT_GREEN ? "ok"
+                : c->tint == PL_TINT_RED ? "no"
+                                         : "doubt");
+    pl_put_text(json, "headline", c->headline);
+    pl_put_text(json, "proof", c->proof);
+    pl_put_text(json, "record", c->record);
     pl_put_close(json);
-    json->text->failed = json->text->failed || headline.failed || proof.failed || record.failed;
-    free(headline.data);
-    free(proof.data);
-    free(record.data);
 }
 
 void pl_certificate_json(const pl_certificate *c, const char *key, pl_json *json) {

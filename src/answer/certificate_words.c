@@ -102,15 +102,12 @@ static void add_value(const pl_certificate *c, const popliner_plan_value *value,
  * table after it has there. */
 static void add_headline(const pl_certificate *c, pl_text *text) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
-    pl_text plain = {0};
     /* for PopLiner's own solver its own messages are enough */
     if (c->plan.num_values == 0 && why->obstacle == POPLINER_OBSTACLE_NONE && !c->is_evaluation)
         return;
-    pl_certificate_add_headline(c, text, &plain);
-    if (plain.length > 0)
-        pl_text_format(text, " %s", plain.data + (*plain.data == ' '));
-    text->failed = text->failed || plain.failed;
-    free(plain.data);
+    pl_text_add(text, c->headline);
+    if (*c->proof != '\0')
+        pl_text_format(text, " %s", c->proof + (*c->proof == ' '));
     pl_text_add(text, "\n");
     if (why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS && !c->is_evaluation)
         for (size_t i = 0; i < pl_certificate_num_constraints(c); i++) {
@@ -272,6 +269,9 @@ popliner_status pl_certificate_make_messages(pl_certificate *c, popliner_error *
         if (c->input.warnings[i] != NULL)
             messages_add_all(&c->messages, c->input.warnings[i]);
     c->input.warnings[0] = c->input.warnings[1] = NULL; /* the caller's */
+    pl_certificate_find_headline(c);
+    if (c->arrays.failed)
+        return pl_fail_memory(error, "a message");
     c->first_own_message = c->messages.count;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         pl_text text = {0};

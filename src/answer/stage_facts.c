@@ -120,6 +120,8 @@ static const char *verdict_of(const pl_certificate *c, size_t stage) {
 
 void pl_stage_facts_columns(const pl_certificate *c, size_t stage, pl_sheet *sheet) {
     const popliner_plan_stage *own = &c->plan.stages[stage];
+    /* the quantities of a comparison have their unit in their names */
+    const bool is_compared = sheet->format == PL_FORMAT_KEPT;
     const uint64_t limit_bytes = sheet->is_naming ? 0 : pl_certificate_limit(c, own->ipu);
     const bool is_limited = limit_bytes < PL_NO_LIMIT;
     const uint64_t need_bytes = sheet->is_naming ? 0
@@ -129,17 +131,18 @@ void pl_stage_facts_columns(const pl_certificate *c, size_t stage, pl_sheet *she
     PL_COLUMN(sheet, number, "ipu", own->ipu);
     PL_COLUMN(sheet, text, "from", c->input.unit_names[own->first_unit]);
     PL_COLUMN(sheet, text, "to", c->input.unit_names[own->last_unit]);
-    PL_COLUMN(sheet, number, "memory", need_bytes);
+    PL_COLUMN(sheet, number, is_compared ? "need_bytes" : "memory", need_bytes);
     for (const fact *f = facts; f < facts + NUM_FACTS; f++) {
         if (f->column == NULL || !exists(c, f->which))
             continue;
+        const char *name = name_of(c, is_compared && f->key != NULL ? f->key : f->column);
         value v = {0};
         if (!sheet->is_naming)
             v = value_of(c, stage, f->which);
         if (f->look == LOOK_TEXT)
-            PL_COLUMN(sheet, text, name_of(c, f->column), v.text);
+            PL_COLUMN(sheet, text, name, v.text);
         else
-            PL_COLUMN(sheet, known_ratio, name_of(c, f->column), v.is_known, v.number, v.divisor);
+            PL_COLUMN(sheet, known_ratio, name, v.is_known, v.number, v.divisor);
     }
     PL_COLUMN(sheet, known, "limit_bytes", is_limited, limit_bytes);
     PL_COLUMN(sheet, change, "headroom_bytes", is_limited, (int64_t)(limit_bytes - need_bytes));

@@ -23,43 +23,29 @@ typedef enum ink {
     INK_LIMIT, /* a line that it should not reach */
 } ink;
 
-/* The colours of a sign by their numbers for terminals: 0 for its background is none, and for
- * itself no colour at all. */
-typedef struct colours {
-    int own;
-    int background;
-} colours;
+/* Colours of terminals: none, that of each part, and the base before the rest. */
+static const char NO_COLOUR[] = "";
+static const char *const colours[] = {
+    [INK_BASE] = "\x1b[34m", [INK_REST] = "\x1b[33m", [INK_LIMIT] = "\x1b[31m"};
+static const char BASE_BEFORE_REST[] = "\x1b[34;43m";
 
-static colours colours_of(ink own) {
-    static const colours all[] = {
-        [INK_BASE] = {34, 0}, [INK_REST] = {33, 0}, [INK_LIMIT] = {31, 0}};
-    return all[own];
-}
-
-/* Adds a sign; *last are the colours before it, which remain until others come. */
-static void add_sign(pl_layout *canvas, colours *last, colours own, const char *sign) {
-    const bool changes = last->own != own.own || last->background != own.background;
-    if (canvas->screen.has_colour && changes && last->own != 0)
-        pl_text_add(&canvas->text, "\x1b[0m");
-    if (canvas->screen.has_colour && changes && own.own != 0)
-        pl_text_format(&canvas->text, own.background == 0 ? "\x1b[%dm" : "\x1b[%d;%dm", own.own,
-                       own.background);
+/* Adds a sign; *last is the colour before it, which remains until another comes. */
+static void add_sign(pl_layout *canvas, const char **last, const char *colour, const char *sign) {
+    if (canvas->screen.has_colour && *last != colour)
+        pl_text_format(&canvas->text, "%s%s", *last == NO_COLOUR ? "" : "\x1b[0m", colour);
     pl_text_add(&canvas->text, sign);
-    *last = own;
+    *last = colour;
 }
 
 /* A whole cell. */
 static const char *full(const pl_layout *canvas, ink own) {
-    const bool is_ascii = canvas->screen.is_ascii;
-    switch (own) {
-    case INK_BASE:
-        return is_ascii ? "#" : "\u2588";
-    case INK_REST:
-        return is_ascii ? ":" : canvas->screen.has_colour ? "\u2588" : "\u2592";
-    case INK_LIMIT:
-        break;
-    }
-    return is_ascii ? "-" : "\u2500";
+    static const char *const ascii[] = {[INK_BASE] = "#", [INK_REST] = ":", [INK_LIMIT] = "-"};
+    static const char *const blocks[] = {
+        [INK_BASE] = "\u2588", [INK_REST] = "\u2592", [INK_LIMIT] = "\u2500"};
+    if (canvas->screen.is_ascii)
+        return ascii[own];
+    /* colours tell it from the base */
+    return blocks[own == INK_REST && canvas->screen.has_colour ? INK_BASE : own];
 }
 
 /* A cell of which so many eighths are filled from the bottom; 8 is a whole one. */
@@ -116,7 +102,7 @@ static void add_axis(pl_layout *canvas, double bytes) {
 }
 
 static void add_cell(pl_layout *canvas, const series *s, size_t item, size_t line, bool is_limit,
-                     colours *last) {
+                     const char **last) {
     const size_t height = canvas->screen.height;
     const bool is_exact = canvas->screen.has_colour && !canvas->screen.is_ascii;
     uint64_t total = eighths_of(s->total_bytes[item], s->top_bytes, height);
@@ -125,14 +111,13 @@ static void add_cell(pl_layout *canvas, const series *s, size_t item, size_t lin
     const unsigned below = in_cell(base, line);
     const ink own = below >= 4 || base >= total ? INK_BASE : INK_REST;
     if (filled == 0 && is_limit)
-        add_sign(canvas, last, colours_of(INK_LIMIT), full(canvas, INK_LIMIT));
+        add_sign(canvas, last, colours[INK_LIMIT], full(canvas, INK_LIMIT));
     else if (filled == 0)
-        add_sign(canvas, last, (colours){0, 0}, " ");
+        add_sign(canvas, last, NO_COLOUR, " ");
     else if (is_exact && filled == 8 && below > 0 && below < 8)
-        add_sign(canvas, last, (colours){colours_of(INK_BASE).own, 10 + colours_of(INK_REST).own},
-                 part(canvas, INK_BASE, below));
+        add_sign(canvas, last, BASE_BEFORE_REST, part(canvas, INK_BASE, below));
     else
-        add_sign(canvas, last, colours_of(own), part(canvas, own, filled));
+        add_sign(canvas, last, colours[own], part(canvas, own, filled));
 }
 
 static void draw_columns(pl_layout *canvas, const series *s) {
@@ -141,14 +126,14 @@ static void draw_columns(pl_layout *canvas, const series *s) {
     uint64_t limit = has_limit ? eighths_of(s->limit_bytes, s->top_bytes, height) : 0;
     for (size_t line = height; line-- > 0;) {
         bool is_limit = has_limit && in_cell(limit, line) > 0 && limit <= (uint64_t)(line + 1) * 8;
-        colours last = {0, 0};
+        const char *last = NO_COLOUR;
         if ((height - 1 - line) % 4 == 0)
             add_axis(canvas, (double)s->top_bytes * (double)(line + 1) / (double)height);
         else
             pl_text_format(&canvas->text, "%*s", AXIS_WIDTH, "");
         for (size_t column = 0; column < s->num_columns; column++)
             add_cell(canvas, s, s->shown[column], line, is_limit, &last);
-        add_sign(canvas, &last, (colours){0, 0}, "\n");
+        add_sign(canvas, &last, NO_COLOUR, "\n");
     }
 }
 
@@ -235,20 +220,19 @@ static void add_caption(const series *s, const char *what, pl_layout *canvas) {
     if (s->count > s->num_columns)
         pl_text_format(text, "A column is the largest of %zu %ss.\n",
                        (s->count + s->num_columns - 1) / s->num_columns, what);
-    if (s->count > 0) {
-        pl_text_format(text, "Largest: %s %zu with ", what, largest_item(s, 0, s->count));
-        pl_text_add(text, PL_GROUPED(s->total_bytes[largest_item(s, 0, s->count)]));
-        pl_text_add(text, " bytes");
-    }
+    const size_t largest = largest_item(s, 0, s->count);
+    if (s->count > 0)
+        pl_text_format(text, "Largest: %s %zu with %s bytes", what, largest,
+                       PL_GROUPED(s->total_bytes[largest]));
 }
 
 /* Adds how the two parts of the columns look. */
 static void add_key(pl_layout *canvas) {
-    colours last = {0, 0};
-    add_sign(canvas, &last, colours_of(INK_BASE), full(canvas, INK_BASE));
-    add_sign(canvas, &last, (colours){0, 0}, " always live  ");
-    add_sign(canvas, &last, colours_of(INK_REST), full(canvas, INK_REST));
-    add_sign(canvas, &last, (colours){0, 0}, " not always live\n");
+    const char *last = NO_COLOUR;
+    add_sign(canvas, &last, colours[INK_BASE], full(canvas, INK_BASE));
+    add_sign(canvas, &last, NO_COLOUR, " always live  ");
+    add_sign(canvas, &last, colours[INK_REST], full(canvas, INK_REST));
+    add_sign(canvas, &last, NO_COLOUR, " not always live\n");
 }
 
 /* ---- the plots ---- */
@@ -269,9 +253,7 @@ popliner_status pl_plot_tiles(const popliner_profile *p, const popliner_plot_opt
         add_ends(&s, &canvas);
         add_key(&canvas);
         add_caption(&s, "tile", &canvas);
-        pl_text_add(&canvas.text, " of ");
-        pl_text_add(&canvas.text, PL_GROUPED(p->target.bytes_per_tile));
-        pl_text_add(&canvas.text, " (");
+        pl_text_format(&canvas.text, " of %s (", PL_GROUPED(p->target.bytes_per_tile));
         pl_text_add_percent(&canvas.text,
                             s.count == 0 ? 0 : s.total_bytes[largest_item(&s, 0, s.count)],
                             p->target.bytes_per_tile);
@@ -313,11 +295,9 @@ static void add_whole(const popliner_plot_options *options, uint64_t always_byte
         pl_text_add(text, " on all tiles.\n");
     else
         pl_text_format(text, " on tile %zu.\n", options->tile);
-    if (!options->has_always_live) {
-        pl_text_add(text, "Not drawn: ");
-        pl_text_add(text, PL_GROUPED(always_bytes));
-        pl_text_add(text, " bytes that are always live.\n");
-    }
+    if (!options->has_always_live)
+        pl_text_format(text, "Not drawn: %s bytes that are always live.\n",
+                       PL_GROUPED(always_bytes));
     if (num_short > 0)
         pl_text_format(text, "%zu %s of layers %s no room.\n", num_short,
                        num_short == 1 ? "name" : "names", num_short == 1 ? "has" : "have");

@@ -174,27 +174,11 @@ static void add_part(const popliner_stage_detail *d, popliner_part part, pl_shee
     PL_COLUMN(sheet, number, pl_parts[part].column, d->part_bytes[part]);
 }
 
-/* Adds a stage and the need of its IPU. The table begins as that of any split; the quantities of a
- * comparison have their unit in their names. */
+/* Adds a stage and the need of its IPU. The table begins as that of any split. */
 static void add_stage(const pl_certificate *c, size_t i, pl_sheet *sheet) {
-    const popliner_plan_stage *stage = &c->plan.stages[i];
     const popliner_stage_detail *d = &c->details[i];
     const bool has_needs = pl_chain_is_full(c->input.chain);
-    const bool is_compared = sheet->format == PL_FORMAT_KEPT;
-    const uint64_t limit_bytes = sheet->is_naming ? 0 : pl_certificate_limit(c, stage->ipu);
-    if (is_compared) {
-        PL_COLUMN(sheet, number, "stage", i);
-        PL_COLUMN(sheet, number, "ipu", stage->ipu);
-        PL_COLUMN(sheet, text, "first_unit", c->input.unit_names[stage->first_unit]);
-        PL_COLUMN(sheet, text, "last_unit", c->input.unit_names[stage->last_unit]);
-        PL_COLUMN(sheet, number, "limit_bytes", limit_bytes);
-        PL_COLUMN(sheet, number, "need_bytes", d->need_bytes[c->input.need]);
-        PL_COLUMN(sheet, change, "headroom_bytes", true,
-                  (int64_t)(limit_bytes - d->need_bytes[c->input.need]));
-        PL_COLUMN(sheet, text, "verdict", has_needs ? pl_verdict_text(c->verdicts[i]) : NULL);
-    } else {
-        pl_stage_facts_columns(c, i, sheet);
-    }
+    pl_stage_facts_columns(c, i, sheet);
     PL_COLUMN(sheet, number, "largest_tile", d->tile);
     PL_COLUMN(sheet, number, "largest_tile_bytes", d->tile_bytes);
     PL_COLUMN(sheet, number, "peak_step", d->step);
@@ -205,10 +189,6 @@ static void add_stage(const pl_certificate *c, size_t i, pl_sheet *sheet) {
         if (!pl_part_is_within(part))
             add_part(d, (popliner_part)part, sheet);
     add_part(d, POPLINER_PART_PARAMETERS, sheet);
-    if (is_compared) {
-        PL_COLUMN(sheet, known, "cycles", c->input.has_cycles, stage->cycles);
-        PL_COLUMN(sheet, known, "cut_bytes", c->plan.num_values > 0, stage->cut_bytes);
-    }
 }
 
 popliner_status pl_section_plan(const pl_section_source *source, pl_sheet *sheet,
