@@ -433,6 +433,8 @@ static void messages_say_what_would_be_right(void **state) {
          "--max-memory 999Q: no unit Q; write 999K (999,000 bytes) or 999KiB (1,022,976)"},
         {{"--reserve=1x", "--solve"},
          "--reserve 1x: no unit x; write 1K (1,000 bytes) or 1KiB (1,024)"},
+        {{"--reserve=24g", "--solve"},
+         "--reserve 24g: no unit g; write 24G (24,000,000,000 bytes) or 24GiB (25,769,803,776)"},
         {{"--solve", "--num-ipus=four"},
          "--num-ipus four: expected a number, like 4, or a range, like 1..8"},
         {{"--solve", "--require=place:3:1"},

@@ -120,10 +120,7 @@ static bool parse_topic(const char *text, void *field, problem *why) {
     if (text == NULL || help_has(text))
         return true;
     char hint[NEAREST_HINT_BYTES];
-    kind_word word;
-    nearest n = nearest_begin(text, strlen(text));
-    for (int i = 0; help_topic_at(i, &word); i++)
-        nearest_offer(&n, word.name, strlen(word.name));
+    nearest n = kind_nearest(why->row->kind, text, strlen(text));
     for (size_t i = 0; i < num_options; i++)
         nearest_offer(&n, option_table[i].name, strlen(option_table[i].name));
     return problem_is(why, "no such topic%s", nearest_hint(&n, "", "; --help lists them", hint));

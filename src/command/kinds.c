@@ -34,6 +34,14 @@ bool kind_word_at(const value_kind *kind, int i, kind_word *word) {
     return kind->words != NULL && word->name != NULL;
 }
 
+nearest kind_nearest(const value_kind *kind, const char *text, size_t length) {
+    kind_word word;
+    nearest n = nearest_begin(text, length);
+    for (int i = 0; kind_word_at(kind, i, &word); i++)
+        nearest_offer(&n, word.name, strlen(word.name));
+    return n;
+}
+
 /* The number of the word in a text; -1 if the kind does not have it. */
 static int kind_find(const value_kind *kind, const char *name, size_t length) {
     kind_word word;
@@ -62,9 +70,9 @@ static bool no_word(const char *name, size_t length, problem *why) {
     char hint[NEAREST_HINT_BYTES];
     kind_word word;
     int count = 0;
-    nearest n = nearest_begin(name, length);
-    for (; kind_word_at(kind, count, &word); count++)
-        nearest_offer(&n, word.name, strlen(word.name));
+    const nearest n = kind_nearest(kind, name, length);
+    while (kind_word_at(kind, count, &word))
+        count++;
     if (*nearest_hint(&n, "", "", hint) != '\0')
         return problem_is(why, "%.*s is unknown%s", (int)length, name, hint);
     if (kind->expected == NULL && count > MOST_LISTED)
@@ -189,10 +197,8 @@ static bool parse_objectives(const char *text, void *field, problem *why) {
         if (!is_new) {
             char hint[NEAREST_HINT_BYTES];
             char words[CHOICES_BYTES];
-            nearest n = nearest_begin(name, length);
-            kind_word word;
-            for (int i = 0; number < 0 && objective_at(i, &word); i++)
-                nearest_offer(&n, word.name, strlen(word.name));
+            const nearest n = number < 0 ? kind_nearest(why->row->kind, name, length)
+                                         : nearest_begin(name, length);
             return problem_is(why, "expected some of %s, each once, separated by commas%s",
                               kind_words(why->row->kind, words), nearest_hint(&n, "", "", hint));
         }
@@ -380,40 +386,27 @@ const value_kind kind_recompute = {
         {"auto", POPLINER_RECOMPUTE_AUTO, "the best for each stage, memory against cycles", NULL},
         {.name = NULL}}};
 
-/* Words of --effects that are no effects. */
-enum { EFFECTS_OF_ACCUMULATORS = POPLINER_EFFECTS_ALL + 1, EFFECTS_ALL };
-
-static const value_kind sizes_of_accumulators = {
-    .words = (const kind_word[]){{"fp16", POPLINER_ACCUMULATORS_FP16, NULL, NULL},
-                                 {"fp32", POPLINER_ACCUMULATORS_FP32, NULL, NULL},
-                                 {.name = NULL}}};
+/* Words of --effects that are no bits of effects: of accumulators, with those of the library added,
+ * and all. */
+enum { OF_ACCUMULATORS = POPLINER_EFFECTS_ALL + 1, ALL_EFFECTS = 2 * OF_ACCUMULATORS };
 
 static bool parse_effects(const char *text, void *field, problem *why) {
     asked_effects *effects = field;
     *effects = (asked_effects){0, POPLINER_ACCUMULATORS_NONE};
     for (const char *name = text; name != NULL;) {
-        const size_t length = strcspn(name, ",=");
-        const size_t whole = strcspn(name, ",");
+        const size_t length = strcspn(name, ",");
         const int effect = option_word(name, length, why);
         if (effect < 0)
             return false;
         if (effect == 0 && strlen(text) != length)
             return problem_is(why, "none is given alone");
-        if (whole > length && effect != EFFECTS_OF_ACCUMULATORS)
-            return problem_is(why, "%.*s has no value", (int)length, name);
-        if (effect >= EFFECTS_OF_ACCUMULATORS) {
-            const int size = whole > length ? kind_find(&sizes_of_accumulators, name + length + 1,
-                                                        whole - length - 1)
-                                            : (int)POPLINER_ACCUMULATORS_AUTO;
-            if (size < 0)
-                return problem_is(why,
-                                  "expected accumulators, accumulators=fp16 or accumulators=fp32");
-            effects->accumulators = (popliner_accumulators)size;
-        }
-        effects->mask |= effect == EFFECTS_ALL               ? POPLINER_EFFECTS_ALL
-                         : effect == EFFECTS_OF_ACCUMULATORS ? 0u
-                                                             : (unsigned)effect;
-        name = name[whole] == '\0' ? NULL : name + whole + 1;
+        if (effect == ALL_EFFECTS)
+            *effects = (asked_effects){POPLINER_EFFECTS_ALL, POPLINER_ACCUMULATORS_AUTO};
+        else if (effect >= OF_ACCUMULATORS)
+            effects->accumulators = (popliner_accumulators)(effect - OF_ACCUMULATORS);
+        else
+            effects->mask |= (unsigned)effect;
+        name = name[length] == '\0' ? NULL : name + length + 1;
     }
     return true;
 }
@@ -427,10 +420,13 @@ const value_kind kind_effects = {
          NULL},
         {"buffers", POPLINER_EFFECT_BUFFERS,
          "send and receive buffers stay live for one pipeline cycle", NULL},
-        {"accumulators", EFFECTS_OF_ACCUMULATORS,
-         "gradient accumulators, if not in the profile; fp32: twice the size",
-         "accumulators[=fp16|fp32]"},
-        {"all", EFFECTS_ALL, "all of these", NULL},
+        {"accumulators", OF_ACCUMULATORS + POPLINER_ACCUMULATORS_AUTO,
+         "gradient accumulators, if not in the profile", NULL},
+        {"accumulators=fp16", OF_ACCUMULATORS + POPLINER_ACCUMULATORS_FP16,
+         "accumulators of as many bytes as parameters of two bytes each", NULL},
+        {"accumulators=fp32", OF_ACCUMULATORS + POPLINER_ACCUMULATORS_FP32,
+         "accumulators of twice as many bytes", NULL},
+        {"all", ALL_EFFECTS, "all of these", NULL},
         {"none", 0, "none of these", NULL},
         {.name = NULL}}};
 

@@ -50,13 +50,14 @@ extern const value_kind kind_flag, kind_text, kind_split, kind_count, kind_numbe
     kind_percent, kind_failures, kind_layers, kind_modules, kind_reserve, kind_effects, kind_time,
     kind_names, kind_rules, kind_output, kind_color, kind_objectives, kind_ipus, kind_memory_by_ipu,
     kind_speeds, kind_bandwidths, kind_map, kind_batch, kind_solver, kind_memory_model,
-    kind_schedule, kind_recompute, kind_need, kind_layer_order, kind_format, kind_help;
+    kind_schedule, kind_recompute, kind_need, kind_layer_order, kind_format, kind_help,
+    kind_original;
 
 struct option {
     const value_kind *kind; /* NULL: no option, but the heading of a group of the help */
     char letter;            /* '\0': none */
     const char *name;
-    const char *value;     /* how the help calls it */
+    const char *value;     /* how the help calls it; NULL: it is a flag, and has none */
     size_t offset;         /* of its member of the options */
     const char *topics;    /* of the help, with blanks between them */
     const char *otherwise; /* what holds without it; NULL: nothing */
@@ -65,9 +66,9 @@ struct option {
     unsigned action;     /* it asks for this one */
     unsigned implied;    /* an action that is done for it, if nothing else is */
     const char *cancels; /* the option that it stands against: of both the last one counts */
-    const char *output;  /* it asks for this one, of --output; its value, if any, is the file */
-    unsigned uses;       /* actions that use it, perhaps OR_WARNED; 0: all */
-    copied copied;       /* the words of the page that contain it */
+    const char *output; /* of kind_original: it asks for this one; its value, if any, is the file */
+    unsigned uses;      /* actions that use it, perhaps OR_WARNED; 0: all */
+    copied copied;      /* the words of the page that contain it */
 };
 
 /* Options that only cause a warning with actions of PopLiner 1.0.0, which took them with
@@ -123,6 +124,9 @@ popliner_status options_check_relations(const options *o, popliner_error *error)
 
 /* Returns the number of a word of the option; -1 if it has no such word, which *why then says. */
 int option_word(const char *name, size_t length, problem *why);
+
+/* The word of a kind that is nearest to a text. */
+nearest kind_nearest(const value_kind *kind, const char *text, size_t length);
 
 /* Fills *word with that at a place; false after the last. */
 bool kind_word_at(const value_kind *kind, int i, kind_word *word);

@@ -206,12 +206,10 @@ typedef struct options {
     const char *costs;                 /* a file of costs instead of a profile, by its content */
     argument_files files;
 
-    bool tables; /* one of PopLiner 1.0.0 */
     bool solve;
     bool diagnose;
     const char *evaluate; /* names of layers to cut after, separated by ',' or '|' */
     const char *compiled; /* the reports of the compiled pipeline */
-    const char *save_to_file;
     bool load_from_file;
     repeated reports; /* names of sub-directories of the profile, or "all" */
     wanted_list outputs;

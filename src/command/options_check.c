@@ -65,12 +65,10 @@ bool options_fix_cuts(const options *o) {
     return o->costs != NULL && o->evaluate != NULL;
 }
 
+/* Whether tables of PopLiner 1.0.0 are printed. */
 static bool prints_table(const options *o) {
-    bool is_table = false;
-    for (size_t i = 0; i < o->outputs.count; i++)
-        is_table = is_table || (o->outputs.items[i].what->kind == OUTPUT_ORIGINAL &&
-                                o->outputs.items[i].path == NULL);
-    return is_table;
+    char said[SAID_BYTES];
+    return option_find_given(o, "output:original", said);
 }
 
 static popliner_status check_format_of(const options *o, const wanted_output *w,
@@ -290,22 +288,6 @@ static popliner_status check_together(const options *o, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* Adds the outputs that other options stand for. */
-static popliner_status add_outputs(options *o, popliner_error *error) {
-    for (size_t i = 0; i < num_options; i++) {
-        const option *own = &option_table[i];
-        const repeated *texts = &o->given[i];
-        if (texts->count == 0 || own->output == NULL)
-            continue;
-        const output *what = output_find(own->output, strlen(own->output));
-        const char *value = texts->texts[texts->count - 1];
-        if (!options_add_output(&o->outputs, &(wanted_output){what, value, own->name, value,
-                                                              POPLINER_ALL_TILES, false}))
-            return fail_memory(error, "the options");
-    }
-    return POPLINER_OK;
-}
-
 /* Two names are a profile and its debug information. */
 static popliner_status recognise_input(options *o, popliner_error *error) {
     const bool is_known = o->profile == NULL || o->load_from_file;
@@ -363,7 +345,6 @@ static void settle_order(options *o) {
 static popliner_status settle(options *o, popliner_error *error) {
     char said[SAID_BYTES];
     TRY(recognise_input(o, error));
-    TRY(add_outputs(o, error));
     for (size_t i = 0; i < num_options; i++)
         o->actions |= o->given[i].count > 0 ? option_table[i].action : 0;
     for (size_t i = 0; i < o->outputs.count; i++) {

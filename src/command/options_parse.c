@@ -4,6 +4,7 @@
 #include "command/option_table.h"
 #include "command/session.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,7 @@ static const option *find_letter(const char *argument, const char **value) {
         return NULL;
     for (size_t i = 0; i < num_options; i++) {
         const option *o = &option_table[i];
-        if (o->letter == '\0' || argument[1] != o->letter ||
-            (attached != NULL && o->kind == &kind_flag))
+        if (o->letter == '\0' || argument[1] != o->letter || (attached != NULL && o->value == NULL))
             continue;
         *value = attached == NULL ? NULL : attached + (*attached == '=');
         return o;
@@ -93,17 +93,26 @@ popliner_status option_note(const option *o, const char *value, options *result,
     return POPLINER_OK;
 }
 
-/* Explains a size with an unknown unit, such as 600Q; false for any other text. */
+/* Explains a size with an unknown unit, such as 600Q or 24g; false for any other text. */
 static bool explain_unit(const char *value, char text[200]) {
+    static const char units[] = "KMGT";
     enum { MOST_DIGITS = 3 };
     const size_t length = strspn(value, "0123456789");
     const char *unit = value + length;
     const unsigned long number = length > MOST_DIGITS ? 0 : strtoul(value, NULL, 10);
     const size_t letters = strspn(unit, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    uint64_t decimal = number;
+    uint64_t binary = number;
     if (number == 0 || letters == 0 || unit[letters] != '\0')
         return false;
-    snprintf(text, 200, "no unit %.20s; write %luK (%s bytes) or %luKiB (%s)", unit, number,
-             grouped(UINT64_C(1000) * number).text, number, grouped(UINT64_C(1024) * number).text);
+    const char *meant = strchr(units, toupper((unsigned char)*unit));
+    for (const char *u = units; u <= (meant == NULL ? units : meant); u++) {
+        decimal *= 1000;
+        binary *= 1024;
+    }
+    const char letter = meant == NULL ? *units : *meant;
+    snprintf(text, 200, "no unit %.20s; write %lu%c (%s bytes) or %lu%ciB (%s)", unit, number,
+             letter, grouped(decimal).text, number, letter, grouped(binary).text);
     return true;
 }
 
@@ -150,7 +159,7 @@ static popliner_status take_file(parsing *p, const char *argument, popliner_erro
 static bool is_named(const char *argument) {
     const char *value = NULL;
     const option *o = *argument == '-' ? find(argument, &value) : NULL;
-    return o != NULL && value == NULL && (argument[1] == '-' || o->kind != &kind_flag);
+    return o != NULL && value == NULL && (argument[1] == '-' || o->value != NULL);
 }
 
 /* Takes the argument; *num_taken becomes 2 if its value is the next one, which is NULL after the
@@ -169,12 +178,12 @@ static popliner_status take_argument(parsing *p, const char *argument, const cha
     const option *o = find(argument, &value);
     if (o == NULL)
         return fail_unknown(argument, p->result->profile, error);
-    if (o->kind == &kind_flag && value != NULL)
+    if (o->value == NULL && value != NULL)
         return fail_usage(error, "--%s takes no value", o->name);
     if (o->kind->is_optional && value == NULL) {
         value = next != NULL && (*next != '-' || is_named(next)) ? next : NULL;
         *num_taken = value == NULL ? 1 : 2;
-    } else if (o->kind != &kind_flag) {
+    } else if (o->value != NULL) {
         if (value == NULL && next != NULL && !is_option(next)) {
             value = next;
             *num_taken = 2;

@@ -175,9 +175,7 @@ static bool output_at(int i, kind_word *word) {
 static bool no_output(const char *text, size_t length, problem *why) {
     char hint[NEAREST_HINT_BYTES];
     const char *end = memchr(text, '.', length);
-    nearest n = nearest_begin(text, end == NULL ? length : (size_t)(end - text));
-    for (size_t i = 0; i < num_outputs; i++)
-        nearest_offer(&n, output_table[i].name, strlen(output_table[i].name));
+    const nearest n = kind_nearest(&kind_output, text, end == NULL ? length : (size_t)(end - text));
     if (end != NULL && n.best != NULL)
         return problem_is(why, "of what? Did you mean %.*s=%s?", (int)n.best_length, n.best, text);
     return problem_is(why, "no such output%s (--help output)", nearest_hint(&n, "", "", hint));
@@ -222,3 +220,18 @@ static bool parse_output(const char *text, void *field, problem *why) {
 }
 
 const value_kind kind_output = {.word_at = output_at, .parse = parse_output, .is_list = true};
+
+/* An option of PopLiner 1.0.0 that stands for an output. */
+static bool parse_original(const char *text, void *field, problem *why) {
+    const option *own = why->row;
+    const wanted_output w = {output_find(own->output, strlen(own->output)),
+                             text,
+                             own->name,
+                             text,
+                             POPLINER_ALL_TILES,
+                             false};
+    why->lacks_memory = !options_add_output(field, &w);
+    return !why->lacks_memory;
+}
+
+const value_kind kind_original = {.parse = parse_original};

@@ -239,33 +239,23 @@ static popliner_status deliver(session *s, const wanted_output *w, const materia
     return status;
 }
 
-/* Delivers the stored analyses or the files that are made of this. */
-static popliner_status write_files(session *s, const material *m, bool are_analyses,
-                                   popliner_error *error) {
+static popliner_status write_files(session *s, const material *m, popliner_error *error) {
     const wanted_list *list = &s->options.outputs;
     for (const wanted_output *w = list->items; w < list->items + list->count; w++)
-        if (w->path != NULL && (w->what->kind == OUTPUT_ANALYSIS) == are_analyses)
+        if (w->path != NULL)
             TRY(deliver(s, w, m, error));
     return POPLINER_OK;
 }
 
 popliner_status outputs_of_profile(session *s, popliner_error *error) {
-    const options *o = &s->options;
-    const wanted_output *printed = options_printed(o);
-    TRY(write_files(s, &nothing, true, error));
+    const wanted_list *list = &s->options.outputs;
+    const wanted_output *printed = options_printed(&s->options);
     if (printed != NULL)
         TRY(deliver(s, printed, &nothing, error));
-    TRY(write_files(s, &nothing, false, error));
-    /* in the order of PopLiner 1.0.0, each once */
-    for (size_t i = 0; i < num_outputs; i++) {
-        const wanted_output *w = o->outputs.items;
-        const wanted_output *end = w + o->outputs.count;
-        while (output_table[i].kind == OUTPUT_ORIGINAL && w < end &&
-               (w->what != &output_table[i] || w->path != NULL))
-            w++;
-        if (output_table[i].kind == OUTPUT_ORIGINAL && w < end)
+    TRY(write_files(s, &nothing, error));
+    for (const wanted_output *w = list->items; w < list->items + list->count; w++)
+        if (w->path == NULL && w->what->kind == OUTPUT_ORIGINAL)
             TRY(deliver(s, w, &nothing, error));
-    }
     return POPLINER_OK;
 }
 
@@ -291,5 +281,5 @@ popliner_status outputs_of_answer(session *s, const material *m, popliner_error 
         TRY(make_report(s, m, s->options.format, false, &text, error));
         TRY(session_print(text, true, error));
     }
-    return write_files(s, m, false, error);
+    return write_files(s, m, error);
 }

@@ -360,8 +360,8 @@ static popliner_status make(request *r, session *s, popliner_memory_model otherw
     uint64_t limit_bytes = 0;
     request_free(r);
     *r = (request){0};
-    TRY(session_limit(s, file, &limit_bytes, error));
     TRY(request_begin(r, s, otherwise, error));
+    TRY(request_take_reserve(r, s, file, &limit_bytes, error));
     if (file != NULL) {
         TRY(name_units(r, popliner_costs_num_units(file->costs), file->unit_names,
                        file->counted_units, error));

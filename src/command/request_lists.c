@@ -366,6 +366,33 @@ static bool has_limit(const popliner_solver_options *o, size_t ipu) {
     return false;
 }
 
+popliner_status request_less_reserve(const popliner_solver_options *o, size_t ipu,
+                                     uint64_t memory_bytes, uint64_t *limit_bytes,
+                                     popliner_error *error) {
+    if (!popliner_reserve_limit(o, ipu, memory_bytes, limit_bytes))
+        return fail_usage(error, "--reserve: %llu bytes are more than a tile has (%llu)",
+                          (unsigned long long)*limit_bytes, (unsigned long long)memory_bytes);
+    return POPLINER_OK;
+}
+
+popliner_status request_take_reserve(request *r, session *s, const popliner_costs_file *file,
+                                     uint64_t *limit_bytes, popliner_error *error) {
+    const popliner_ipu_link *all = &s->options.lists[LIST_RESERVES].all;
+    const uint64_t memory = session_memory(s, file);
+    if (all->cycles == RESERVE_PERCENT)
+        r->solver.reserve_percent_hundredths = all->bytes;
+    else if (all->cycles != RESERVE_NOTHING)
+        r->solver.reserve_bytes =
+            all->cycles == RESERVE_GAPS ? session_profile(s).layout_gap_bytes : all->bytes;
+    *limit_bytes = UINT64_MAX - 1; /* no limit */
+    if (memory > 0)
+        TRY(request_less_reserve(&r->solver, SIZE_MAX, memory, limit_bytes, error));
+    if (*limit_bytes < memory)
+        log_message(&s->log, POPLINER_LEVEL_INFO, "Keeping %llu of %llu bytes free on every tile",
+                    (unsigned long long)(memory - *limit_bytes), (unsigned long long)memory);
+    return POPLINER_OK;
+}
+
 /* Takes --reserve off the limits of single IPUs. */
 static popliner_status reserve_on_ipus(request *r, popliner_error *error) {
     popliner_solver_options *o = &r->solver;
@@ -376,12 +403,8 @@ static popliner_status reserve_on_ipus(request *r, popliner_error *error) {
                               "--reserve: give --mem-per-tile of IPU %zu, of which to keep "
                               "something free",
                               o->ipu_reserves[i].ipu);
-    for (size_t i = 0; i < o->num_ipu_limits; i++) {
-        const uint64_t memory = limits[i].value;
-        if (!popliner_reserve_limit(o, limits[i].ipu, memory, &limits[i].value))
-            return fail_usage(error, "--reserve: %llu bytes are more than a tile has (%llu)",
-                              (unsigned long long)limits[i].value, (unsigned long long)memory);
-    }
+    for (popliner_ipu_value *l = limits; l < limits + o->num_ipu_limits; l++)
+        TRY(request_less_reserve(o, l->ipu, l->value, &l->value, error));
     return POPLINER_OK;
 }
 
@@ -423,7 +446,6 @@ popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
     const bool is_swept = s->options.sweep != NULL && !s->options.sweep->of_ipus;
     const uint64_t memory_bytes = is_swept ? 0 : session_memory(s, file);
     r->solver.mem_per_tile = limit_bytes;
-    session_reserve(s, &r->solver);
     const popliner_costs_file *told = file != NULL ? file : &no_file;
     TRY(set_values(r, LIST_RESERVES, s, told, 0, error));
     TRY(set_values(r, LIST_LIMITS, s, told, memory_bytes > 0 ? memory_bytes : NOT_SAID, error));

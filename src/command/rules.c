@@ -60,15 +60,7 @@ static bool parse_place(const char *text, size_t length, asked_rule *rule, probl
                       (int)colon, text, (int)(length - colon - 1), text + colon + 1);
 }
 
-/* Adds a rule, unless it says the contrary of another. */
 static bool add_rule(asked_rules *rules, const asked_rule *rule, problem *why) {
-    for (size_t i = 0; rule->kind <= RULE_NO_CUT && i < rules->count; i++) {
-        const asked_rule *other = &rules->items[i];
-        if (other->kind <= RULE_NO_CUT && other->kind != rule->kind &&
-            other->lengths[0] == rule->lengths[0] &&
-            memcmp(other->names[0], rule->names[0], rule->lengths[0]) == 0)
-            return problem_is(why, "contradicts --require %s", other->value);
-    }
     asked_rule *items = realloc(rules->items, (rules->count + 1) * sizeof *items);
     why->lacks_memory = items == NULL;
     if (items == NULL)

@@ -411,50 +411,11 @@ popliner_memory_model session_memory_model(const session *s, popliner_memory_mod
     return chosen < 0 ? otherwise : (popliner_memory_model)chosen;
 }
 
-void session_reserve(const session *s, popliner_solver_options *solver) {
-    const popliner_ipu_link *all = &s->options.lists[LIST_RESERVES].all;
-    switch ((reserve_kind)all->cycles) {
-    case RESERVE_NOTHING:
-        break;
-    case RESERVE_BYTES:
-        solver->reserve_bytes = all->bytes;
-        break;
-    case RESERVE_PERCENT:
-        solver->reserve_percent_hundredths = all->bytes;
-        break;
-    case RESERVE_GAPS:
-        solver->reserve_bytes = session_profile(s).layout_gap_bytes;
-        break;
-    }
-}
-
-popliner_status session_less_reserve(const session *s, uint64_t memory_bytes, uint64_t *limit_bytes,
-                                     popliner_error *error) {
-    popliner_solver_options solver = POPLINER_SOLVER_OPTIONS_INIT;
-    session_reserve(s, &solver);
-    if (!popliner_reserve_limit(&solver, SIZE_MAX, memory_bytes, limit_bytes))
-        return fail_usage(error, "--reserve: %llu bytes are more than a tile has (%llu)",
-                          (unsigned long long)*limit_bytes, (unsigned long long)memory_bytes);
-    return POPLINER_OK;
-}
-
 uint64_t session_memory(const session *s, const popliner_costs_file *file) {
     const uint64_t asked = s->options.lists[LIST_LIMITS].all.bytes;
     return asked > 0      ? asked
            : file != NULL ? file->bytes_per_tile
                           : session_profile(s).bytes_per_tile;
-}
-
-popliner_status session_limit(session *s, const popliner_costs_file *file, uint64_t *limit_bytes,
-                              popliner_error *error) {
-    const uint64_t memory = session_memory(s, file);
-    *limit_bytes = UINT64_MAX - 1; /* no limit */
-    if (memory > 0)
-        TRY(session_less_reserve(s, memory, limit_bytes, error));
-    if (*limit_bytes < memory)
-        log_message(&s->log, POPLINER_LEVEL_INFO, "Keeping %llu of %llu bytes free on every tile",
-                    (unsigned long long)(memory - *limit_bytes), (unsigned long long)memory);
-    return POPLINER_OK;
 }
 
 popliner_status session_use_report(session *s, const char *directory, const char *name,

@@ -111,18 +111,6 @@ popliner_memory_model session_memory_model(const session *s, popliner_memory_mod
  * the profile; 0: not said. */
 uint64_t session_memory(const session *s, const popliner_costs_file *file);
 
-/* The part of it that a stage may use, without --reserve, which is logged; UINT64_MAX - 1: no
- * limit. */
-popliner_status session_limit(session *s, const popliner_costs_file *file, uint64_t *limit_bytes,
-                              popliner_error *error);
-
-/* Sets the reserve of the options to that of --reserve, except that of single IPUs. */
-void session_reserve(const session *s, popliner_solver_options *solver);
-
-/* Sets the memory of a tile that remains. */
-popliner_status session_less_reserve(const session *s, uint64_t memory_bytes, uint64_t *limit_bytes,
-                                     popliner_error *error);
-
 /* Warns in the log, and in all that is made of the certificate, once answer_tell is called. */
 void session_warn(session *s, const char *format, ...);
 
@@ -179,6 +167,17 @@ size_t request_find_unit(const request *r, const char *name, size_t length);
 /* Refuses a value for the sake of a name in it that no unit has. */
 popliner_status request_no_unit(const request *r, const char *option, const char *value,
                                 const char *name, size_t length, popliner_error *error);
+
+/* Sets *limit_bytes to what the reserve of the options leaves of the memory of an IPU (SIZE_MAX: one
+ * without a reserve of its own). Errors: USAGE. */
+popliner_status request_less_reserve(const popliner_solver_options *o, size_t ipu,
+                                     uint64_t memory_bytes, uint64_t *limit_bytes,
+                                     popliner_error *error);
+
+/* Takes --reserve, except that of single IPUs, and sets *limit_bytes to what it leaves of the memory
+ * of a tile, which is logged; UINT64_MAX - 1: no limit. Errors: USAGE. */
+popliner_status request_take_reserve(request *r, session *s, const popliner_costs_file *file,
+                                     uint64_t *limit_bytes, popliner_error *error);
 
 /* Sets the limit of each IPU, and those of single IPUs: those of the command line, and of `file`
  * (may be NULL) for other IPUs, all less --reserve. Warns of those where no stage can run.

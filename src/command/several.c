@@ -205,7 +205,7 @@ static popliner_status solve_row(search *w, uint64_t value, popliner_plan **plan
     if (of_ipus)
         o.num_ipus = (size_t)value;
     else
-        TRY(session_less_reserve(s, value, &o.mem_per_tile, error));
+        TRY(request_less_reserve(&o, SIZE_MAX, value, &o.mem_per_tile, error));
     o.without_reasons = s->options.total_ipus > 0;
     if (s->options.total_ipus > 0)
         return solve_replicas(w, &o, replicas, error);
