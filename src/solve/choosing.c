@@ -5,6 +5,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "pipeline/pipeline.h"
 #include "solve/ipus.h"
 #include "solve/options.h"
@@ -49,9 +50,7 @@ popliner_status pl_chooser_create(pl_problem *problem, popliner_error *error) {
     const size_t num_mapped = problem->options->num_mapped_stages;
     if (of == NULL)
         return POPLINER_OK;
-    popliner_status status = pl_variants_check_options(problem->options, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(pl_variants_check_options(problem->options, error));
     pl_chooser *c = problem->chooser = calloc(1, sizeof *c);
     if (c == NULL)
         return fail_memory(error);
@@ -63,15 +62,14 @@ popliner_status pl_chooser_create(pl_problem *problem, popliner_error *error) {
     c->cycles = pl_arrays_new(&c->arrays, num_mapped + 1, sizeof *c->cycles);
     if (c->arrays.failed)
         return fail_memory(error);
-    for (size_t i = 0; status == POPLINER_OK && i < of->ways.count; ++i) {
+    for (size_t i = 0; i < of->ways.count; ++i) {
         const popliner_costs *costs = of->ways.costs[i];
-        if (costs->max_stages_to_end > problem->num_places)
-            problem->num_places = costs->max_stages_to_end;
+        problem->num_places = pl_more(problem->num_places, costs->max_stages_to_end);
         problem->follows_split = problem->follows_split || costs->follows_split;
-        status = pl_costs_find_order(costs, problem->max_stages, &c->orders[i], error);
+        PL_TRY(pl_costs_find_order(costs, problem->max_stages, &c->orders[i], error));
     }
     if (v == NULL)
-        return status;
+        return POPLINER_OK;
     problem->num_places = v->max_stages;
     problem->follows_split = pl_pipeline_follows_split(&v->pipeline);
     /* moments are of the device map: check_copies */
@@ -274,10 +272,10 @@ static popliner_status measure_way(const group *g, size_t way, uint64_t *peak_by
     of_way.costs = costs;
     of_way.chooser = NULL;
     of_way.depends_on_end = costs->max_stages_to_end > 1;
-    popliner_status status = pl_shared_measure(&g->problem->chooser->of_ways[way], &of_way, NULL,
-                                               g->placed, g->count, &load, error);
+    PL_TRY(pl_shared_measure(&g->problem->chooser->of_ways[way], &of_way, NULL, g->placed, g->count,
+                             &load, error));
     *peak_bytes = load.peak_bytes;
-    return status;
+    return POPLINER_OK;
 }
 
 /* All stages of an IPU go one way: of equal ones the first. */
@@ -285,18 +283,17 @@ static popliner_status choose_way(const group *g, const pl_choice_wish *wish,
                                   pl_variant_choice *best, uint64_t *cycles, pl_text *texts,
                                   popliner_error *error) {
     const pl_ways *ways = &g->problem->chooser->of->ways;
-    popliner_status status = POPLINER_OK;
     size_t chosen = 0;
-    for (size_t way = 0; status == POPLINER_OK && way < ways->count; ++way) {
+    for (size_t way = 0; way < ways->count; ++way) {
         pl_variant_choice own = {.exists = true, .cycles = way_cycles(g, way, cycles)};
         if (own.cycles > wish->max_cycles)
             continue;
-        status = measure_way(g, way, &own.peak_bytes, error);
-        if (status == POPLINER_OK && take(best, &own, wish))
+        PL_TRY(measure_way(g, way, &own.peak_bytes, error));
+        if (take(best, &own, wish))
             chosen = way;
     }
-    if (status != POPLINER_OK || !best->exists || texts == NULL)
-        return status;
+    if (!best->exists || texts == NULL)
+        return POPLINER_OK;
     way_cycles(g, chosen, cycles);
     for (size_t i = 0; i < g->count; ++i)
         pl_text_add(&texts[i], ways->names[chosen]);
@@ -317,12 +314,11 @@ static popliner_status choose_variants(const group *g, const pl_choice_wish *wis
         return POPLINER_OK;
     if (wish->max_cycles < UINT64_MAX)
         q.wish.max_cycles -= links;
-    popliner_status status =
-        pl_variant_search_choose(g->problem->chooser->variants, &q, best, cycles, texts, error);
+    PL_TRY(pl_variant_search_choose(g->problem->chooser->variants, &q, best, cycles, texts, error));
     best->cycles += best->exists ? links : 0;
-    for (size_t i = 0; status == POPLINER_OK && best->exists && texts != NULL && i < g->count; ++i)
+    for (size_t i = 0; best->exists && texts != NULL && i < g->count; ++i)
         cycles[i] += busy_cycles(g, i, 0);
-    return status;
+    return POPLINER_OK;
 }
 
 /* Chooses for the stages of an IPU. cycles[count] become those of each stage if `texts` is not
@@ -340,7 +336,6 @@ static popliner_status choose(const pl_problem *problem, const pl_wish *wish,
     popliner_status (*of_all)(const group *, const pl_choice_wish *, pl_variant_choice *,
                               uint64_t *, pl_text *, popliner_error *) =
         c->variants != NULL ? choose_variants : choose_way;
-    popliner_status status = POPLINER_OK;
     *choice = (pl_variant_choice){0};
     for (size_t i = 0; i < count; ++i) {
         const size_t number = num_stages - stages[i].stages_to_end;
@@ -350,9 +345,9 @@ static popliner_status choose(const pl_problem *problem, const pl_wish *wish,
     if (problem->is_shared && !pl_options_allow_weight(problem->options, stages, count))
         return POPLINER_OK;
     if (!problem->is_shared || wish->by_cycles)
-        status = of_all(&g, &own, choice, cycles, texts, error);
-    if (status != POPLINER_OK || !problem->is_shared || choice->exists)
-        return status;
+        PL_TRY(of_all(&g, &own, choice, cycles, texts, error));
+    if (!problem->is_shared || choice->exists)
+        return POPLINER_OK;
     /* what does not fit is compared by its bytes */
     own = (pl_choice_wish){own.max_cycles, POPLINER_PEAK_FORBIDDEN - 1, false};
     return of_all(&g, &own, choice, cycles, NULL, error);
@@ -363,12 +358,12 @@ popliner_status pl_chooser_measure(const pl_problem *problem, const pl_wish *wis
                                    pl_load *load, popliner_error *error) {
     const pl_chooser *c = problem->chooser;
     pl_variant_choice choice;
-    popliner_status status = choose(problem, wish != NULL ? wish : &c->wish, stages, count,
-                                    num_stages, &choice, c->cycles, NULL, error);
+    PL_TRY(choose(problem, wish != NULL ? wish : &c->wish, stages, count, num_stages, &choice,
+                  c->cycles, NULL, error));
     *load = pl_problem_load(problem, num_stages - stages[0].stages_to_end,
                             choice.exists ? choice.peak_bytes : POPLINER_PEAK_FORBIDDEN,
                             choice.exists ? choice.cycles : UINT64_MAX);
-    return status;
+    return POPLINER_OK;
 }
 
 void pl_chooser_weigh(const pl_problem *problem, const pl_wish *wish,
@@ -424,13 +419,14 @@ popliner_status pl_chooser_name(const pl_problem *problem, popliner_plan *plan,
                                 popliner_error *error) {
     pl_objective_values values = PL_OBJECTIVE_VALUES_INIT;
     plan->choices = pl_new_array(plan->num_stages, sizeof *plan->choices);
-    popliner_status status = plan->choices == NULL ? fail_memory(error) : POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; ++i) {
+    if (plan->choices == NULL)
+        return fail_memory(error);
+    for (size_t i = 0; i < plan->num_stages; ++i) {
         size_t first = problem->is_shared ? 0 : i;
         while (plan->stages[first].ipu != plan->stages[i].ipu)
             ++first;
         if (first == i)
-            status = name_ipu(problem, plan, i, &values, error);
+            PL_TRY(name_ipu(problem, plan, i, &values, error));
     }
     plan->peak_bytes = values.peak_bytes;
     plan->cycles = values.cycles;
@@ -438,7 +434,7 @@ popliner_status pl_chooser_name(const pl_problem *problem, popliner_plan *plan,
     values.cut_bytes = plan->cut_bytes;
     for (size_t i = 0; i < plan->num_values; ++i)
         plan->values[i].value = pl_objective_value(&values, plan->values[i].objective, false);
-    return status;
+    return POPLINER_OK;
 }
 
 /* ---- ways ---- */
@@ -470,12 +466,9 @@ popliner_status popliner_variants_solve_costs(const popliner_costs *const *costs
                                               const popliner_solver_options *options,
                                               popliner_plan **plan, popliner_error *error) {
     const pl_choices choices = {.ways = {costs, names, num_ways}};
-    popliner_costs first;
     *plan = NULL;
-    popliner_status status = check_ways(&choices.ways, error);
-    if (status != POPLINER_OK)
-        return status;
-    first = *costs[0];
+    PL_TRY(check_ways(&choices.ways, error));
+    popliner_costs first = *costs[0];
     first.choices = &choices;
     return popliner_solve(&first, options, plan, error);
 }

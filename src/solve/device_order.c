@@ -44,10 +44,10 @@ static bool is_of(const popliner_solver_options *o, size_t ipu, const kind *k) {
            pl_speed_of(o, ipu) == k->speed;
 }
 
+/* Finds the kinds of devices. */
 static popliner_status find_kinds(device_order *d, popliner_error *error) {
     pl_problem *p = &d->states.problem;
     const popliner_solver_options *o = p->options;
-    const size_t n = p->num_units;
     d->kinds = pl_arrays_new(&d->states.arrays, o->num_ipus, sizeof *d->kinds);
     if (d->kinds == NULL)
         return pl_fail_memory(error, "the kinds of devices");
@@ -60,28 +60,34 @@ static popliner_status find_kinds(device_order *d, popliner_error *error) {
                                               .speed = pl_speed_of(o, ipu),
                                               .first_ipu = ipu};
         /* more than one for each unit are never used */
-        d->kinds[k].count += d->kinds[k].count < n;
+        d->kinds[k].count += d->kinds[k].count < p->num_units;
         /* any of them may be */
         p->largest_limit_bytes = pl_larger(p->largest_limit_bytes, d->kinds[k].limit_bytes);
     }
-    d->states.num_states = 1;
+    return POPLINER_OK;
+}
+
+/* Makes a state of each set of devices. Checks that there are not too many, and that the costs are
+ * for as many stages as there may be. */
+static popliner_status make_states(device_order *d, popliner_error *error) {
+    pl_device_states *s = &d->states;
+    const size_t n = s->problem.num_units;
+    const size_t known = s->problem.num_places;
+    d->most_stages = s->max_ipus = s->problem.max_stages;
+    if (s->problem.depends_on_end && d->most_stages > known)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "order of devices: %zu stages: the costs are for pipelines of at most %zu",
+                       d->most_stages, known);
+    s->num_states = 1;
     for (size_t k = 0; k < d->num_kinds; ++k) {
-        d->kinds[k].radix = d->states.num_states;
-        d->states.num_states *= d->kinds[k].count + 1;
-        if (d->states.num_states * d->num_kinds > MAX_WORK / (n * n))
+        d->kinds[k].radix = s->num_states;
+        s->num_states *= d->kinds[k].count + 1;
+        if (s->num_states * d->num_kinds > MAX_WORK / (n * n))
             return pl_fail(error, POPLINER_ERROR_USAGE,
                            "order of devices: there are too many kinds of devices, with their own "
                            "limits and speeds, for %zu units; give a device map",
                            n);
     }
-    return POPLINER_OK;
-}
-
-static popliner_status make_states(device_order *d, popliner_error *error) {
-    pl_device_states *s = &d->states;
-    const size_t num_ipus = s->problem.options->num_ipus;
-    d->most_stages = num_ipus < s->problem.num_units ? num_ipus : s->problem.num_units;
-    s->max_ipus = d->most_stages;
     s->num_ipus = pl_arrays_new(&s->arrays, s->num_states, sizeof *s->num_ipus);
     d->ends = pl_arrays_new(&s->arrays, d->num_kinds * d->most_stages, sizeof *d->ends);
     if (s->arrays.failed)
@@ -97,15 +103,14 @@ static popliner_status make_states(device_order *d, popliner_error *error) {
 static popliner_status find_ends(void *user, const pl_limits *limits, popliner_error *error) {
     device_order *d = user;
     const pl_problem *p = &d->states.problem;
-    popliner_status status = POPLINER_OK;
+    const size_t num_places = p->depends_on_end ? d->most_stages : 1;
     for (size_t k = 0; k < d->num_kinds; ++k)
-        for (size_t i = 0; status == POPLINER_OK && i < (p->depends_on_end ? d->most_stages : 1);
-             ++i) {
+        for (size_t i = 0; i < num_places; ++i) {
             pl_stage_rule rule = pl_stage_rule_of(p, limits, d->kinds[k].first_ipu, i + 1);
             rule.is_anywhere = true;
-            status = pl_stage_ends_find(&d->ends[k * d->most_stages + i], &rule, NULL, error);
+            PL_TRY(pl_stage_ends_find(&d->ends[k * d->most_stages + i], &rule, NULL, error));
         }
-    return status;
+    return POPLINER_OK;
 }
 
 /* Adds the stages that begin with a unit, on each kind of device, before those of each set. */
@@ -145,35 +150,18 @@ static pl_load complete(void *user, size_t set, size_t later, popliner_plan_stag
 
 static popliner_status check(const popliner_costs *costs, const popliner_solver_options *o,
                              popliner_error *error) {
-    popliner_status status = pl_options_check(o, popliner_costs_num_units(costs), costs, error);
-    if (status == POPLINER_OK &&
-        (o->num_mapped_stages > 0 || o->num_placements > 0 || o->num_ipu_links > 0 ||
-         o->slack_percent != 0.0 || o->ipu_weight != NULL ||
-         pl_objectives_include(o, POPLINER_OBJECTIVE_BALANCE)))
+    PL_TRY(pl_options_check(o, popliner_costs_num_units(costs), costs, error));
+    if (o->num_mapped_stages > 0 || o->num_placements > 0 || o->num_ipu_links > 0 ||
+        o->slack_percent != 0.0 || o->ipu_weight != NULL ||
+        pl_objectives_include(o, POPLINER_OBJECTIVE_BALANCE))
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "order of devices: not with a device map, placements, links, slack, weights "
                        "or the objective balance; leave them out");
-    if (status == POPLINER_OK && (costs->follows_split || costs->choices != NULL))
+    if (costs->follows_split || costs->choices != NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "order of devices: not with copies that depend on the number of stages, or "
                        "stages that choose what they recompute");
-    return status;
-}
-
-/* Checks that the costs are for as many stages as there may be. */
-static popliner_status check_length(const device_order *d, popliner_error *error) {
-    const size_t known = d->states.problem.costs->max_stages_to_end;
-    if (d->states.problem.depends_on_end && d->most_stages > known)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "order of devices: %zu stages: the costs are for pipelines of at most %zu",
-                       d->most_stages, known);
     return POPLINER_OK;
-}
-
-static void free_order(device_order *d) {
-    for (size_t i = 0; d->ends != NULL && i < d->num_kinds * d->most_stages; ++i)
-        pl_stage_ends_free(&d->ends[i]);
-    pl_device_states_free(&d->states);
 }
 
 /* Finds the order with the best split, which the plan has. A pl_solve_function. */
@@ -193,11 +181,11 @@ static popliner_status solve(const popliner_costs *costs, const popliner_solver_
     if (status == POPLINER_OK)
         status = make_states(&d, error);
     if (status == POPLINER_OK)
-        status = check_length(&d, error);
-    if (status == POPLINER_OK)
         status =
             pl_device_states_optimise(&d.states, &stop, objectives, num_objectives, plan, error);
-    free_order(&d);
+    for (size_t i = 0; d.ends != NULL && i < d.num_kinds * d.most_stages; ++i)
+        pl_stage_ends_free(&d.ends[i]);
+    pl_device_states_free(&d.states);
     return status;
 }
 

@@ -68,17 +68,17 @@ static popliner_status find(pl_search *search, const pl_limits *limits, pl_goal 
     const size_t n = s->problem.num_units;
     const pl_filter filter = {.limits = *limits, .max_spread = UINT64_MAX};
     size_t best = 0;
-    popliner_status status = s->prepare(s->user, limits, error);
+    PL_TRY(s->prepare(s->user, limits, error));
     for (size_t i = 0; i < (n + 1) * s->num_states; ++i)
         s->rests[i].cut_bytes = UINT64_MAX;
     rest_of(s, n, 0)->cut_bytes = 0;
-    for (size_t unit = n; status == POPLINER_OK && unit-- > 0;) {
+    for (size_t unit = n; unit-- > 0;) {
         search->is_stopped = search->is_stopped || pl_stop_is_wanted(search->stop);
         if (search->is_stopped)
             return POPLINER_OK;
         s->add_stages(s->user, limits, unit);
     }
-    for (size_t state = 1; status == POPLINER_OK && state < s->num_states; ++state) {
+    for (size_t state = 1; state < s->num_states; ++state) {
         const uint64_t cut_bytes = rest_of(s, 0, state)->cut_bytes;
         const uint64_t least = rest_of(s, 0, best)->cut_bytes;
         const size_t fewest = s->num_ipus[best];
@@ -88,10 +88,11 @@ static popliner_status find(pl_search *search, const pl_limits *limits, pl_goal 
             (goal == PL_GOAL_FEWEST_CUT_BYTES && cut_bytes != least ? cut_bytes < least : is_fewer))
             best = state;
     }
-    if (status == POPLINER_OK && best > 0)
-        status = read_split(s, best, split, &search->found, error);
-    return status != POPLINER_OK || best == 0 || pl_filter_admits(&filter, &search->found)
-               ? status
+    if (best == 0)
+        return POPLINER_OK;
+    PL_TRY(read_split(s, best, split, &search->found, error));
+    return pl_filter_admits(&filter, &search->found)
+               ? POPLINER_OK
                : pl_fail(error, POPLINER_ERROR_INTERNAL,
                          "a split over the states of devices is above its limits; please report "
                          "this");

@@ -82,15 +82,14 @@ popliner_status pl_solver_options_take(const popliner_solver_options *callers,
                                        popliner_listener *listener, popliner_error *error) {
     *own = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
     *listener = (popliner_listener)POPLINER_LISTENER_INIT;
-    popliner_status status =
-        pl_struct_take(own, sizeof *own, callers, "popliner_solver_options", error);
-    if (status == POPLINER_OK && costs != NULL)
+    PL_TRY(pl_struct_take(own, sizeof *own, callers, "popliner_solver_options", error));
+    if (costs != NULL)
         pl_solver_options_complete(own, costs);
-    if (status != POPLINER_OK || own->listener == NULL)
-        return status;
-    status = pl_struct_take(listener, sizeof *listener, own->listener, "popliner_listener", error);
+    if (own->listener == NULL)
+        return POPLINER_OK;
+    PL_TRY(pl_struct_take(listener, sizeof *listener, own->listener, "popliner_listener", error));
     own->listener = listener;
-    return status;
+    return POPLINER_OK;
 }
 
 /* ---- lists ---- */
@@ -101,7 +100,7 @@ typedef struct list {
     size_t items;     /* offset of the array in the options */
     size_t count;     /* offset of its size; NUM_UNITS if there is an item for each unit */
     size_t item_size; /* in bytes */
-    enum { OF_NOTHING, OF_UNITS, OF_IPUS } is_of;
+    enum { OF_NOTHING, OF_UNITS, OF_IPUS, OF_REPEATED_IPUS } is_of;
     size_t first;  /* offset of the unit or IPU in an item */
     size_t second; /* offset of the other one, or the same */
     /* If it has a number by IPU: its name in certificates, and what 1 is there. */
@@ -119,7 +118,7 @@ typedef struct list {
 
 static const list lists[] = {
     {"objectives", ITEMS(objectives, NUMBER(num_objectives)), OF_NOTHING, 0, 0, NULL, 0},
-    {"device_map", ITEMS(device_map, NUMBER(num_mapped_stages)), OF_NOTHING, 0, 0, NULL, 0},
+    {"device_map", ITEMS(device_map, NUMBER(num_mapped_stages)), OF_REPEATED_IPUS, 0, 0, NULL, 0},
     {"counted_units", ITEMS(counted_units, NUM_UNITS), OF_NOTHING, 0, 0, NULL, 0},
     {"cut_rules", ITEMS(cut_rules, NUM_UNITS), OF_NOTHING, 0, 0, NULL, 0},
     {"pairs", ITEMS(pairs, NUMBER(num_pairs)), OF_UNITS, offsetof(popliner_constraint, unit),
@@ -192,7 +191,7 @@ static popliner_status check_item(const list *l, const char *name, item it, size
         return pl_fail(error, POPLINER_ERROR_USAGE, "%s: IPU %zu has no link to itself", name,
                        it.first);
     size_t larger = it.first > it.second ? it.first : it.second;
-    if (l->is_of == OF_IPUS)
+    if (l->is_of != OF_UNITS)
         return check_ipu(name, larger, error);
     if (larger < num_units)
         return POPLINER_OK;
@@ -237,7 +236,7 @@ static popliner_status check_list(const popliner_solver_options *o, const list *
         items[i] = (item){size_at(given, l->first), size_at(given, l->second)};
         status = check_item(l, name, items[i], num_units, error);
     }
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK && l->is_of != OF_REPEATED_IPUS)
         status = check_once(l, name, items, count, error);
     free(items);
     return status;
@@ -259,31 +258,16 @@ static popliner_status check_objectives(const popliner_solver_options *o, poplin
     return POPLINER_OK;
 }
 
-static popliner_status check_map(const popliner_solver_options *o, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    if (o->num_mapped_stages == 0)
-        return POPLINER_OK;
-    if (o->device_map == NULL)
-        return fail_missing(PL_OPTION(o, device_map), o->num_mapped_stages, error);
-    if (o->num_mapped_stages > POPLINER_MAX_IPU + 1)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %zu stages; expected at most %d",
-                       PL_OPTION(o, device_map), o->num_mapped_stages, POPLINER_MAX_IPU + 1);
-    for (size_t i = 0; status == POPLINER_OK && i < o->num_mapped_stages; ++i)
-        status = check_ipu(PL_OPTION(o, device_map), o->device_map[i], error);
-    return status;
-}
-
 static popliner_status check_units(const popliner_solver_options *o, size_t num_units,
                                    popliner_error *error) {
-    popliner_status status = POPLINER_OK;
     for (size_t unit = 1; o->cut_rules != NULL && unit < num_units; ++unit)
         if ((unsigned)o->cut_rules[unit] > POPLINER_CUT_FORBIDDEN)
             return pl_fail(error, POPLINER_ERROR_USAGE,
                            "cut_rules: unit %zu has %d, which is not a rule", unit,
                            (int)o->cut_rules[unit]);
-    for (size_t i = 0; status == POPLINER_OK && i < o->num_placements; ++i)
-        status = check_ipu(PL_OPTION(o, placements), o->placements[i].ipu, error);
-    return status;
+    for (size_t i = 0; i < o->num_placements; ++i)
+        PL_TRY(check_ipu(PL_OPTION(o, placements), o->placements[i].ipu, error));
+    return POPLINER_OK;
 }
 
 /* ---- numbers ---- */
@@ -324,11 +308,10 @@ static popliner_status check_bandwidth(popliner_ipu_link bandwidth, const char *
 }
 
 static popliner_status check_bandwidths(const popliner_solver_options *o, popliner_error *error) {
-    popliner_status status =
-        check_bandwidth(o->link_bandwidth, PL_OPTION(o, link_bandwidth), error);
-    for (size_t i = 0; status == POPLINER_OK && i < o->num_ipu_links; ++i)
-        status = check_bandwidth(o->ipu_links[i], PL_OPTION(o, ipu_links), error);
-    return status;
+    PL_TRY(check_bandwidth(o->link_bandwidth, PL_OPTION(o, link_bandwidth), error));
+    for (size_t i = 0; i < o->num_ipu_links; ++i)
+        PL_TRY(check_bandwidth(o->ipu_links[i], PL_OPTION(o, ipu_links), error));
+    return POPLINER_OK;
 }
 
 bool pl_options_share_an_ipu(const popliner_solver_options *options) {
@@ -355,9 +338,7 @@ static popliner_status check_copies(const popliner_solver_options *o, const popl
 
 static popliner_status check_costs(const popliner_solver_options *o, const popliner_costs *costs,
                                    popliner_error *error) {
-    popliner_status status = check_copies(o, costs, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(check_copies(o, costs, error));
     if (popliner_costs_has_cycles(costs))
         return POPLINER_OK;
     const char *needs = pl_objectives_need_cycles(o);
@@ -375,18 +356,17 @@ static popliner_status check_costs(const popliner_solver_options *o, const popli
 
 popliner_status pl_options_check(const popliner_solver_options *options, size_t num_units,
                                  const popliner_costs *costs, popliner_error *error) {
-    popliner_status status = check_objectives(options, error);
-    for (size_t i = 0; status == POPLINER_OK && i < num_lists; ++i)
-        status = check_list(options, &lists[i], num_units, error);
-    if (status == POPLINER_OK)
-        status = check_map(options, error);
-    if (status == POPLINER_OK)
-        status = check_units(options, num_units, error);
-    if (status == POPLINER_OK)
-        status = check_numbers(options, error);
-    if (status == POPLINER_OK)
-        status = check_bandwidths(options, error);
-    return status == POPLINER_OK && costs != NULL ? check_costs(options, costs, error) : status;
+    PL_TRY(check_objectives(options, error));
+    if (options->num_mapped_stages > POPLINER_MAX_IPU + 1)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %zu stages; expected at most %d",
+                       PL_OPTION(options, device_map), options->num_mapped_stages,
+                       POPLINER_MAX_IPU + 1);
+    for (size_t i = 0; i < num_lists; ++i)
+        PL_TRY(check_list(options, &lists[i], num_units, error));
+    PL_TRY(check_units(options, num_units, error));
+    PL_TRY(check_numbers(options, error));
+    PL_TRY(check_bandwidths(options, error));
+    return costs != NULL ? check_costs(options, costs, error) : POPLINER_OK;
 }
 
 /* ---- copies ---- */

@@ -10,8 +10,6 @@
 #include "solve/objective.h"
 #include "solve/options.h"
 
-#include <stdlib.h>
-
 enum { ANY_IPU = -1 };
 
 /* True if the units first ... last are light enough for an IPU. */
@@ -109,87 +107,52 @@ static uint64_t largest_limit(const pl_problem *p) {
     return largest;
 }
 
-/* Borrows the order of the costs from `like` if it covers as many places, else finds it. */
-static popliner_status find_order(pl_problem *p, const pl_problem *like, popliner_error *error) {
-    size_t most = p->max_stages < p->num_places ? p->max_stages : p->num_places;
-    p->own_order = calloc(1, sizeof *p->own_order);
-    p->order = p->own_order;
-    if (p->own_order == NULL)
-        return pl_fail_memory(error, "the problem");
-    if (p->is_shared || p->chooser != NULL)
-        return POPLINER_OK;
-    if (like == NULL || like->is_shared || most > like->max_stages ||
-        (like->own_costs == NULL) != (p->own_costs == NULL))
-        return pl_costs_find_order(p->costs, p->max_stages, p->own_order, error);
-    p->order = like->order;
-    return POPLINER_OK;
-}
-
-popliner_status pl_problem_create_like(pl_problem *problem, const pl_problem *like,
-                                       const popliner_costs *costs,
-                                       const popliner_solver_options *options,
-                                       popliner_error *error) {
+popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *costs,
+                                  const popliner_solver_options *options, popliner_error *error) {
     pl_problem *p = problem;
-    size_t *counted = pl_new_array(popliner_costs_num_units(costs) + 1, sizeof *counted);
-    costs = pl_costs_of_any_split(costs);
-    p->costs = costs;
+    const size_t n = popliner_costs_num_units(costs);
+    size_t *counted = pl_arrays_new(&p->arrays, n + 1, sizeof *counted);
+    p->costs = pl_costs_of_any_split(costs);
     p->options = options;
-    p->num_units = popliner_costs_num_units(costs);
-    p->may_cut = pl_arrays_new(&p->arrays, p->num_units + 1, sizeof *p->may_cut);
-    p->min_end = pl_arrays_new(&p->arrays, p->num_units, sizeof *p->min_end);
-    p->max_end = pl_arrays_new(&p->arrays, p->num_units, sizeof *p->max_end);
-    p->next_placed = pl_arrays_new(&p->arrays, p->num_units + 1, sizeof *p->next_placed);
-    p->next_other = pl_arrays_new(&p->arrays, p->num_units, sizeof *p->next_other);
+    p->num_units = n;
+    p->may_cut = pl_arrays_new(&p->arrays, n + 1, sizeof *p->may_cut);
+    p->min_end = pl_arrays_new(&p->arrays, n, sizeof *p->min_end);
+    p->max_end = pl_arrays_new(&p->arrays, n, sizeof *p->max_end);
+    p->next_placed = pl_arrays_new(&p->arrays, n + 1, sizeof *p->next_placed);
+    p->next_other = pl_arrays_new(&p->arrays, n, sizeof *p->next_other);
     p->first_on_ipu =
         pl_arrays_new(&p->arrays, options->num_mapped_stages, sizeof *p->first_on_ipu);
-    p->unit_ipu = pl_arrays_new(&p->arrays, p->num_units, sizeof *p->unit_ipu);
+    p->unit_ipu = pl_arrays_new(&p->arrays, n, sizeof *p->unit_ipu);
     p->is_mapped = options->num_mapped_stages > 0;
     p->min_stages = p->is_mapped ? options->num_mapped_stages : 1;
-    p->max_stages =
-        pl_fewer(p->num_units, p->is_mapped ? options->num_mapped_stages : options->num_ipus);
-    popliner_status status = p->arrays.failed || counted == NULL
-                                 ? pl_fail_memory(error, "the constraints")
-                                 : POPLINER_OK;
-    if (status == POPLINER_OK)
-        find_sharing(p);
-    if (status == POPLINER_OK && p->is_mapped && costs->follows_split)
-        status = pl_costs_of_number(costs, p->min_stages, &p->own_costs, error);
-    if (p->own_costs != NULL)
-        p->costs = costs = p->own_costs;
-    if (status == POPLINER_OK)
-        status = pl_links_find(&p->links, costs, options, p->max_stages, error);
-    if (status != POPLINER_OK)
-        goto done;
+    p->max_stages = pl_fewer(n, p->is_mapped ? options->num_mapped_stages : options->num_ipus);
+    if (p->arrays.failed)
+        return pl_fail_memory(error, "the constraints");
+    find_sharing(p);
+    if (p->is_mapped && p->costs->follows_split) {
+        PL_TRY(pl_costs_of_number(p->costs, p->min_stages, &p->own_costs, error));
+        p->costs = p->own_costs;
+    }
+    PL_TRY(pl_links_find(&p->links, p->costs, options, p->max_stages, error));
     p->largest_limit_bytes = largest_limit(p);
     find_ends(p, counted);
     link_placements(p);
     for (size_t i = 0; i < options->num_pairs && !p->is_shared; ++i)
         join(p, options->pairs[i]);
-    p->num_places = costs->max_stages_to_end;
-    p->follows_split = costs->follows_split;
-    status = pl_chooser_create(p, error);
-    if (status != POPLINER_OK)
-        goto done;
+    p->num_places = p->costs->max_stages_to_end;
+    p->follows_split = p->costs->follows_split;
+    PL_TRY(pl_chooser_create(p, error));
     p->depends_on_end = p->num_places > 1;
-    p->depends_on_ipu = options->num_ipu_limits > 0 || cycles_depend_on_ipu(p);
-    for (size_t unit = 0; unit < p->num_units; ++unit)
-        p->depends_on_ipu = p->depends_on_ipu || p->unit_ipu[unit] != ANY_IPU;
-    status = find_order(p, like, error);
-done:
-    free(counted);
-    return status;
-}
-
-popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *costs,
-                                  const popliner_solver_options *options, popliner_error *error) {
-    return pl_problem_create_like(problem, NULL, costs, options, error);
+    p->depends_on_ipu =
+        options->num_ipu_limits > 0 || options->num_placements > 0 || cycles_depend_on_ipu(p);
+    return p->is_shared || p->chooser != NULL
+               ? POPLINER_OK
+               : pl_costs_find_order(p->costs, p->max_stages, &p->order, error);
 }
 
 void pl_problem_free(pl_problem *problem) {
     pl_chooser_free(problem->chooser);
-    if (problem->own_order != NULL)
-        pl_cost_order_clear(problem->own_order);
-    free(problem->own_order);
+    pl_cost_order_clear(&problem->order);
     pl_links_free(&problem->links);
     pl_arrays_free(&problem->arrays);
     popliner_costs_free(problem->own_costs);

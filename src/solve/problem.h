@@ -39,9 +39,7 @@ typedef struct pl_problem {
     bool follows_split;  /* ... on the number of all stages */
     size_t num_places;   /* that the costs know, from the end */
 
-    /* Its own, or that of a problem like this one; empty if stages share IPUs or choose. */
-    const pl_cost_order *order;
-    pl_cost_order *own_order;
+    pl_cost_order order; /* empty if stages share IPUs or choose */
 
     /* The cuts and sizes that are allowed, in any place. */
     uint8_t *may_cut; /* [units + 1] by the unit after the cut; 1 at both ends of the chain */
@@ -70,12 +68,6 @@ popliner_status pl_problem_check_limits(const pl_problem *problem, popliner_erro
 /* Checks what follows from the options and the costs together. Errors: USAGE. */
 popliner_status pl_problem_check(const pl_problem *problem, popliner_error *error);
 
-/* Like pl_problem_create, but borrows the order of the costs from `like`, a problem of these costs:
- * O(n * constraints), unless `like` is NULL, shares IPUs or has fewer stages. */
-popliner_status pl_problem_create_like(pl_problem *problem, const pl_problem *like,
-                                       const popliner_costs *costs,
-                                       const popliner_solver_options *options,
-                                       popliner_error *error);
 void pl_problem_free(pl_problem *problem);
 
 /* True if the weight of these stages on one IPU is allowed. */

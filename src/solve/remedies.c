@@ -82,9 +82,8 @@ static popliner_status search(trials *a, trial *t, bool *fits) {
         return status;
     if (t->search.problem == NULL) {
         t->search = (pl_search){.problem = &t->problem, .stop = a->stop};
-        status = pl_problem_create_like(&t->problem, t->costs == NULL ? a->problem : NULL,
-                                        t->costs == NULL ? a->problem->costs : t->costs,
-                                        &t->own.options, a->error);
+        status = pl_problem_create(&t->problem, t->costs == NULL ? a->problem->costs : t->costs,
+                                   &t->own.options, a->error);
     }
     if (status != POPLINER_OK)
         return status;

@@ -53,12 +53,12 @@ static popliner_status find_shared(pl_search *search, const pl_filter *filter, p
     const pl_first_answer_wish wish = {
         .objective = pl_objectives_of(search->problem->options, &num_objectives)[0]};
     pl_sweep_end how = PL_SWEEP_DONE;
-    popliner_status status = pl_first_answer(&asked, filter, &wish, split, error);
+    PL_TRY(pl_first_answer(&asked, filter, &wish, split, error));
     asked = ask_shared(search, left / PART_TO_SWEEP);
-    if (status == POPLINER_OK && split->num_stages == 0)
-        status = pl_device_sweep(&asked, filter, split, &how, error);
+    if (split->num_stages == 0)
+        PL_TRY(pl_device_sweep(&asked, filter, split, &how, error));
     *is_stopped = how != PL_SWEEP_DONE;
-    return status;
+    return POPLINER_OK;
 }
 
 /* A search for a split with a goal. */
@@ -91,29 +91,28 @@ popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_go
         search->is_stopped = true;
         return POPLINER_OK;
     }
-    popliner_status status = p->is_shared ? find_shared(search, filter, split, &is_stopped, error)
-                                          : pl_windows_find(&question, split, &is_stopped, error);
+    PL_TRY(p->is_shared ? find_shared(search, filter, split, &is_stopped, error)
+                        : pl_windows_find(&question, split, &is_stopped, error));
     search->proof = p->is_shared            ? POPLINER_PROOF_SEARCH
                     : search->uses_programs ? POPLINER_PROOF_INTEGER_PROGRAM
                                             : POPLINER_PROOF_DYNAMIC_PROGRAM;
     search->is_stopped = search->is_stopped || is_stopped;
-    return status == POPLINER_OK ? pl_chooser_failure(p, error) : status;
+    return pl_chooser_failure(p, error);
 }
 
-/* Computes the values of the split that was found last. */
-static popliner_status evaluate(const pl_search *search, const pl_split *split,
-                                pl_objective_values *values, popliner_error *error) {
+/* Computes the values of the best known split, which an oracle found last. */
+static popliner_status evaluate(pl_search *search, popliner_error *error) {
     pl_chooser_limit(search->problem, &search->filter.limits, search->by_cycles);
     if (search->oracle == NULL)
-        return pl_split_evaluate(search->problem, split, values, NULL, error);
-    *values = search->found;
+        return pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
+    search->values = search->found;
     return POPLINER_OK;
 }
 
 /* Makes the split that was found last the best known one. */
 static popliner_status keep(pl_search *search, pl_split *split, popliner_error *error) {
     pl_split_move(&search->split, split);
-    return evaluate(search, &search->split, &search->values, error);
+    return evaluate(search, error);
 }
 
 uint64_t pl_search_value(const pl_search *search, popliner_objective objective) {
@@ -134,9 +133,8 @@ static popliner_status climb(pl_search *search, popliner_objective objective, co
     const pl_shared_search asked = ask_shared(search, work);
     const pl_first_answer_wish wish = {
         .objective = objective, .hint = hint, .num_kicks = num_kicks};
-    popliner_status status = pl_first_answer(&asked, &search->filter, &wish, &search->split, error);
-    return status == POPLINER_OK ? evaluate(search, &search->split, &search->values, error)
-                                 : status;
+    PL_TRY(pl_first_answer(&asked, &search->filter, &wish, &search->split, error));
+    return evaluate(search, error);
 }
 
 /* Finds a first bound, and improves the best known split. */
@@ -234,18 +232,15 @@ static popliner_status minimise_largest(pl_search *search, popliner_objective ob
         status = pl_search_find(search, &filter, PL_GOAL_ANY, &split, error);
         if (status != POPLINER_OK || search->is_stopped)
             break;
-        if (split.num_stages > 0) {
+        if (split.num_stages == 0) {
+            *bound = middle + 1;
+            part = part > 2 ? part / 2 : search->is_least ? 1 : 2;
+        } else {
             status = keep(search, &split, error);
-            if (status != POPLINER_OK)
-                break;
-            if (search->is_least)
+            if (status == POPLINER_OK && search->is_least)
                 *bound = pl_search_value(search, objective);
-            tell_gap(search, objective, *bound);
             part = part > 1 ? part : 64;
-            continue;
         }
-        *bound = middle + 1;
-        part = part > 2 ? part / 2 : search->is_least ? 1 : 2;
         tell_gap(search, objective, *bound);
     }
     pl_split_clear(&split);
@@ -294,11 +289,8 @@ static popliner_status break_ties(pl_search *search, popliner_error *error) {
     enum { WORK_FOR_TIES = 4000000 };
     pl_split split = {0};
     if (search->problem->is_shared) {
-        popliner_status shared =
-            climb(search, POPLINER_OBJECTIVE_MEMORY, NULL, 0, WORK_FOR_TIES, error);
-        return shared == POPLINER_OK && search->problem->chooser == NULL
-                   ? pl_step_break_ties(search, error)
-                   : shared;
+        PL_TRY(climb(search, POPLINER_OBJECTIVE_MEMORY, NULL, 0, WORK_FOR_TIES, error));
+        return search->problem->chooser == NULL ? pl_step_break_ties(search, error) : POPLINER_OK;
     }
     if (search->oracle != NULL)
         return POPLINER_OK;
@@ -315,11 +307,10 @@ static popliner_status minimise(pl_search *search, popliner_objective objective,
                                 uint64_t *bound, popliner_error *error) {
     const pl_objective *o = pl_objective_of(objective);
     search->by_cycles = pl_objective_is_of_cycles(objective, false);
-    popliner_status status = search->problem->chooser != NULL
-                                 ? evaluate(search, &search->split, &search->values, error)
-                                 : POPLINER_OK;
-    if (status != POPLINER_OK || search->is_stopped)
-        return status;
+    if (search->problem->chooser != NULL)
+        PL_TRY(evaluate(search, error));
+    if (search->is_stopped)
+        return POPLINER_OK;
     if (o->is_mapped && search->problem->is_mapped) { /* all splits have so many */
         *bound = pl_search_value(search, objective);
         if (search->proof == POPLINER_PROOF_NONE)
@@ -336,7 +327,7 @@ static popliner_status minimise(pl_search *search, popliner_objective objective,
 popliner_status pl_search_optimise(pl_search *search, const popliner_objective *objectives,
                                    size_t num_objectives, popliner_plan *plan,
                                    popliner_error *error) {
-    popliner_status status = evaluate(search, &search->split, &search->values, error);
+    popliner_status status = evaluate(search, error);
     for (size_t i = 0; status == POPLINER_OK && i < num_objectives; ++i) {
         popliner_objective objective = objectives[i];
         uint64_t bound = search->known_bounds[objective];
@@ -357,7 +348,7 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
     if (status == POPLINER_OK && !search->is_stopped)
         status = break_ties(search, error);
     if (status == POPLINER_OK && search->problem->chooser != NULL)
-        status = evaluate(search, &search->split, &search->values, error);
+        status = evaluate(search, error);
     for (size_t i = 0; i < plan->num_values; ++i)
         plan->values[i].value = pl_search_value(search, plan->values[i].objective);
     return status;

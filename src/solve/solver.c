@@ -20,17 +20,16 @@
 
 /* Makes the plan of the best split that the search found. */
 static popliner_status finish(const pl_search *search, popliner_plan *plan, popliner_error *error) {
-    popliner_status status = pl_plan_fill(search->problem, &search->split,
-                                          search->filter.spread_is_of_cycles, plan, error);
-    if (status == POPLINER_OK)
-        status = pl_plan_check(search->problem, &search->filter, plan, error);
-    if (status == POPLINER_OK && search->problem->chooser != NULL)
-        status = pl_chooser_name(search->problem, plan, error);
+    PL_TRY(pl_plan_fill(search->problem, &search->split, search->filter.spread_is_of_cycles, plan,
+                        error));
+    PL_TRY(pl_plan_check(search->problem, &search->filter, plan, error));
+    if (search->problem->chooser != NULL)
+        PL_TRY(pl_chooser_name(search->problem, plan, error));
     plan->is_stopped = search->is_stopped;
     plan->status = search->is_proven ? POPLINER_PLAN_OPTIMAL : POPLINER_PLAN_FEASIBLE;
     if (search->is_proven)
         plan->proof = plan->values[plan->num_values - 1].proof;
-    return status;
+    return POPLINER_OK;
 }
 
 popliner_status pl_solving_begin(pl_solving *solving, const popliner_costs *costs,
@@ -40,14 +39,9 @@ popliner_status pl_solving_begin(pl_solving *solving, const popliner_costs *cost
     solving->objectives = pl_objectives_of(options, &solving->num_objectives);
     search->problem = &solving->problem;
     search->stop = &solving->stop;
-    popliner_status status =
-        pl_options_check(options, popliner_costs_num_units(costs), costs, error);
-    if (status == POPLINER_OK)
-        status = pl_problem_create(&solving->problem, costs, options, error);
-    if (status == POPLINER_OK)
-        status = pl_problem_check(&solving->problem, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(pl_options_check(options, popliner_costs_num_units(costs), costs, error));
+    PL_TRY(pl_problem_create(&solving->problem, costs, options, error));
+    PL_TRY(pl_problem_check(&solving->problem, error));
     search->uses_programs = options->method == POPLINER_METHOD_ILP;
     search->filter = pl_filter_of_limits(&solving->problem);
     search->filter.spread_is_of_cycles = pl_spread_is_of_cycles(options);
@@ -63,15 +57,14 @@ popliner_status pl_solving_find(pl_solving *solving, popliner_plan *plan, poplin
     pl_search *search = &solving->search;
     pl_split_clear(&search->split);
     search->is_unproven = false;
-    popliner_status status =
-        pl_search_find(search, &search->filter, PL_GOAL_ANY, &search->split, error);
-    if (status != POPLINER_OK || search->split.num_stages == 0)
-        return status;
+    PL_TRY(pl_search_find(search, &search->filter, PL_GOAL_ANY, &search->split, error));
+    if (search->split.num_stages == 0)
+        return POPLINER_OK;
     bool is_chosen;
-    status = pl_search_optimise(search, solving->objectives, solving->num_objectives, plan, error);
-    if (status == POPLINER_OK && search->is_proven && solving->asks_glpk)
-        status = pl_choose_by_programs(solving, plan, &is_chosen, error);
-    return status == POPLINER_OK ? finish(search, plan, error) : status;
+    PL_TRY(pl_search_optimise(search, solving->objectives, solving->num_objectives, plan, error));
+    if (search->is_proven && solving->asks_glpk)
+        PL_TRY(pl_choose_by_programs(solving, plan, &is_chosen, error));
+    return finish(search, plan, error);
 }
 
 /* A popliner_peak_function that reads a table. */
@@ -87,9 +80,9 @@ static popliner_status peak_of_table(void *user, size_t first_unit, size_t last_
 static popliner_status prove_that_none_fits(pl_solving *solving, popliner_plan *plan,
                                             popliner_error *error) {
     bool is_agreed;
-    popliner_status status = pl_choose_by_programs(solving, plan, &is_agreed, error);
+    PL_TRY(pl_choose_by_programs(solving, plan, &is_agreed, error));
     plan->proof = is_agreed ? POPLINER_PROOF_BOTH_PROGRAMS : solving->search.proof;
-    return status;
+    return POPLINER_OK;
 }
 
 popliner_status pl_solve_within(const popliner_costs *costs, const popliner_solver_options *options,
@@ -152,32 +145,28 @@ static popliner_status write_program(const popliner_costs *costs,
                                      const popliner_solver_options *options,
                                      const popliner_plan *plan, popliner_program_format format,
                                      const char *path, popliner_error *error) {
-    pl_problem problem = {0};
+    pl_solving solving = {0};
     popliner_plan own = {0};
     popliner_solver_options first = *options;
-    first.objectives = pl_objectives_of(options, &first.num_objectives);
+    popliner_status status = pl_solving_begin(&solving, costs, options, error);
+    first.objectives = solving.objectives;
     first.num_objectives = 1;
     first.without_reasons = first.without_second_proof = true;
-    popliner_status status =
-        pl_options_check(options, popliner_costs_num_units(costs), costs, error);
-    if (status == POPLINER_OK)
-        status = pl_problem_create(&problem, costs, options, error);
-    if (status == POPLINER_OK)
-        status = pl_problem_check(&problem, error);
     if (status == POPLINER_OK && plan == NULL)
         status = pl_solve(costs, &first, &own, error);
+    if (plan == NULL)
+        plan = &own;
     if (status == POPLINER_OK) {
-        pl_written_program asked = {.problem = &problem,
-                                    .filter = pl_filter_of_limits(&problem),
-                                    .objective = first.objectives[0],
-                                    .is_stopped = (plan == NULL ? &own : plan)->is_stopped,
-                                    .most = known_value(&problem, plan == NULL ? &own : plan),
-                                    .format = format};
-        asked.filter.spread_is_of_cycles = pl_spread_is_of_cycles(options);
+        const pl_written_program asked = {.problem = &solving.problem,
+                                          .filter = solving.search.filter,
+                                          .objective = first.objectives[0],
+                                          .is_stopped = plan->is_stopped,
+                                          .most = known_value(&solving.problem, plan),
+                                          .format = format};
         status = pl_integer_program_write(&asked, path, error);
     }
     pl_plan_clear(&own);
-    pl_problem_free(&problem);
+    pl_solving_end(&solving);
     return status;
 }
 
@@ -191,13 +180,11 @@ bool popliner_solver_has_glpk(void) {
 static popliner_status reduce(const popliner_costs *costs, popliner_solver_options *options,
                               pl_owned_options *copy, popliner_error *error) {
     const size_t num_units = popliner_costs_num_units(costs);
-    popliner_status status = pl_options_check(options, num_units, costs, error);
-    if (status == POPLINER_OK)
-        status = pl_owned_options_copy(copy, options, num_units, error);
-    if (status == POPLINER_OK)
-        status = pl_constraints_leave_out(copy, num_units, error);
+    PL_TRY(pl_options_check(options, num_units, costs, error));
+    PL_TRY(pl_owned_options_copy(copy, options, num_units, error));
+    PL_TRY(pl_constraints_leave_out(copy, num_units, error));
     *options = copy->options;
-    return status;
+    return POPLINER_OK;
 }
 
 popliner_status popliner_solve(const popliner_costs *costs, const popliner_solver_options *options,
@@ -231,10 +218,8 @@ popliner_status popliner_solver_write(const popliner_costs *costs,
                                       const char *path, popliner_error *error) {
     popliner_solver_options own;
     popliner_listener listener;
-    popliner_status status = pl_solver_options_take(options, NULL, &own, &listener, error);
+    PL_TRY(pl_solver_options_take(options, NULL, &own, &listener, error));
     const bool is_usual = own.num_objectives == 0;
-    if (status != POPLINER_OK)
-        return status;
     pl_solver_options_complete(&own, costs);
     if (is_usual && pl_tokens_lead(&own)) { /* which have no program */
         own.num_objectives = 0;

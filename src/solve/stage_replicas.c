@@ -117,7 +117,7 @@ static popliner_status find_most_parameters(void *user, const pl_limits *limits,
 
 /* Returns whether no longer interval can be a stage either. */
 static bool is_last(const stage_replicas *s, const need *n) {
-    const pl_cost_order *order = s->states.problem.order;
+    const pl_cost_order *order = &s->states.problem.order;
     if (n->num_ipus == 0)
         return order->cycles_never_shrink;
     return n->most_place == 0 && order->peaks_never_shrink;

@@ -132,7 +132,7 @@ static bool is_over(const pl_stage_rule *rule, size_t first, size_t end) {
     const popliner_interval stage = {first, end - 1, rule->to_end};
     if (rule->problem->chooser != NULL)
         return pl_chooser_is_over(rule, first, end);
-    return pl_cost_order_is_over(rule->problem->order, rule->problem->costs, &stage,
+    return pl_cost_order_is_over(&rule->problem->order, rule->problem->costs, &stage,
                                  rule->max_cycles, rule->max_peak_bytes);
 }
 

@@ -361,7 +361,6 @@ static popliner_status add_rows(pl_variant_search *f, size_t unit, size_t begin,
 
 /* Finds the rows of all units. */
 static popliner_status find_rows(pl_variant_search *f, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
     size_t begin = 0; /* the rows before the stage */
     size_t end = 0;
     if (!pl_arrays_grow(&f->arrays, &f->rows, f->width, sizeof *f->rows))
@@ -369,7 +368,7 @@ static popliner_status find_rows(pl_variant_search *f, popliner_error *error) {
     memset(f->rows, 0, f->width * sizeof *f->rows);
     f->count = 1;
     f->current = 0;
-    for (size_t i = 0; status == POPLINER_OK && i < f->num_units; ++i) {
+    for (size_t i = 0; i < f->num_units; ++i) {
         const choosing_unit *unit = &f->units[i];
         const size_t first = f->current;
         f->current = f->count;
@@ -377,13 +376,12 @@ static popliner_status find_rows(pl_variant_search *f, popliner_error *error) {
             begin = first;
             end = f->current;
         }
-        status = add_rows(f, i, first, f->current, unit->first_option, unit->num_options, 0, error);
-        if (status == POPLINER_OK && f->of->variants->has_full && i + 1 == unit->end)
-            status = add_rows(f, i, begin, end, full_of(f, unit), 1, ALL_UNITS, error);
-        if (status == POPLINER_OK)
-            keep_rows(f);
+        PL_TRY(add_rows(f, i, first, f->current, unit->first_option, unit->num_options, 0, error));
+        if (f->of->variants->has_full && i + 1 == unit->end)
+            PL_TRY(add_rows(f, i, begin, end, full_of(f, unit), 1, ALL_UNITS, error));
+        keep_rows(f);
     }
-    return status;
+    return POPLINER_OK;
 }
 
 /* ---- limits of rows ---- */
@@ -587,13 +585,11 @@ static popliner_status find_best(pl_variant_search *f, const pl_choice_wish *wis
                                  bool has_cycles_of_stages, pl_variant_choice *best,
                                  popliner_error *error) {
     *best = (pl_variant_choice){0};
-    popliner_status status = find_items(f, has_cycles_of_stages, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(find_items(f, has_cycles_of_stages, error));
     limit_rows(f, wish);
-    status = find_rows(f, error);
+    PL_TRY(find_rows(f, error));
     size_t best_row = f->current;
-    for (size_t row = f->current; status == POPLINER_OK && row < f->count; ++row) {
+    for (size_t row = f->current; row < f->count; ++row) {
         pl_variant_choice own = {true, 0, row_at(f, row)[CYCLES]};
         for (size_t m = 0; m < f->num_moments; ++m)
             own.peak_bytes = pl_larger(own.peak_bytes, row_at(f, row)[AMOUNTS + m]);
@@ -606,7 +602,7 @@ static popliner_status find_best(pl_variant_search *f, const pl_choice_wish *wis
     }
     if (best->exists)
         trace(f, best_row);
-    return status;
+    return POPLINER_OK;
 }
 
 /* Returns the moment at which what was picked needs most, and how much. */
@@ -628,8 +624,8 @@ static size_t find_worst(const pl_variant_search *f, uint64_t *most_bytes) {
 static popliner_status find_at_moments(pl_variant_search *f, pl_choice_wish wish,
                                        bool has_cycles_of_stages, pl_variant_choice *best,
                                        popliner_error *error) {
-    popliner_status status = find_best(f, &wish, has_cycles_of_stages, best, error);
-    while (status == POPLINER_OK && best->exists && f->num_all > 1) {
+    PL_TRY(find_best(f, &wish, has_cycles_of_stages, best, error));
+    while (best->exists && f->num_all > 1) {
         uint64_t bytes;
         const size_t worst = find_worst(f, &bytes);
         if (bytes <= best->peak_bytes)
@@ -639,9 +635,9 @@ static popliner_status find_at_moments(pl_variant_search *f, pl_choice_wish wish
         if (!pl_arrays_grow(&f->arrays, &f->moments, f->num_moments + 1, sizeof *f->moments))
             return fail_memory(error);
         f->moments[f->num_moments++] = worst;
-        status = find_best(f, &wish, has_cycles_of_stages, best, error);
+        PL_TRY(find_best(f, &wish, has_cycles_of_stages, best, error));
     }
-    return status;
+    return POPLINER_OK;
 }
 
 /* Appends the units of a stage, which begins with `unit`, that use a variant. */
@@ -671,29 +667,29 @@ popliner_status pl_variant_search_choose(pl_variant_search *f, const pl_variant_
     pl_choice_wish wish = question->wish;
     f->question = question;
     *best = (pl_variant_choice){0};
-    popliner_status status = prepare(f, error);
+    PL_TRY(prepare(f, error));
     wish.max_bytes = pl_smaller(wish.max_bytes, f->of->variants->capacity_bytes);
-    if (status != POPLINER_OK || f->shared_bytes > wish.max_bytes)
-        return status;
+    if (f->shared_bytes > wish.max_bytes)
+        return POPLINER_OK;
     wish.max_bytes -= f->shared_bytes;
     f->num_moments = 1; /* the first one */
     f->moments[0] = 0;
-    status = find_at_moments(f, wish, rounds, best, error);
-    if (status != POPLINER_OK || !best->exists)
-        return status;
+    PL_TRY(find_at_moments(f, wish, rounds, best, error));
+    if (!best->exists)
+        return POPLINER_OK;
     wish = (pl_choice_wish){best->cycles, best->peak_bytes, wish.by_cycles};
     if (texts != NULL && question->count > 1 && !rounds)
-        status = find_at_moments(f, wish, true, best, error);
+        PL_TRY(find_at_moments(f, wish, true, best, error));
     best->peak_bytes += f->shared_bytes;
     const choosing_unit *unit = f->units;
-    for (size_t i = 0; status == POPLINER_OK && texts != NULL && i < question->count; ++i) {
+    for (size_t i = 0; texts != NULL && i < question->count; ++i) {
         cycles[i] = pl_speed_cycles(question->speed, f->totals[i].cycles);
         name_stage(f, unit, &texts[i]);
         if (texts[i].failed)
-            status = fail_memory(error);
+            return fail_memory(error);
         unit = &f->units[unit->end];
     }
-    return status;
+    return POPLINER_OK;
 }
 
 /* ---- bounds ---- */
@@ -856,9 +852,9 @@ popliner_status pl_variant_search_allow(pl_variant_search *f, const popliner_int
     *is_allowed = bound_of(f, stage, wish, most, &is_exact) <= most;
     if (is_exact || !*is_allowed)
         return POPLINER_OK;
-    popliner_status status = pl_variant_search_choose(f, &question, &best, NULL, NULL, error);
+    PL_TRY(pl_variant_search_choose(f, &question, &best, NULL, NULL, error));
     *is_allowed = best.exists;
-    return status;
+    return POPLINER_OK;
 }
 
 bool pl_variant_search_is_over(pl_variant_search *f, const popliner_interval *stage,
