@@ -53,10 +53,6 @@ static void free_program(program *p) {
     pl_arrays_free(&p->arrays);
 }
 
-static popliner_status fail_memory(popliner_error *error) {
-    return pl_fail_memory(error, "the tables of the dynamic program");
-}
-
 /* Returns the row of a place. Special places have that of their stage: pipelines of another length
  * were read before. */
 static uint64_t *row_of(const program *p, size_t place) {
@@ -106,7 +102,7 @@ static popliner_status prepare_program(program *p, popliner_error *error) {
     p->max_stages = problem->max_stages;
     if (!problem->is_mapped && p->limits.max_ipus < p->max_stages)
         p->max_stages = (size_t)p->limits.max_ipus;
-    popliner_status status = pl_places_lay(&p->places, problem, &p->limits, p->max_stages, error);
+    PL_TRY(pl_places_lay(&p->places, problem, &p->limits, p->max_stages, error));
     p->counts = !p->places.is_exact && p->goal != PL_GOAL_FEWEST_CUT_BYTES &&
                 p->limits.max_cut_bytes >= PL_MAX_CUT_BYTES;
     p->rows = pl_arrays_new(&p->arrays, p->max_stages * p->width, sizeof *p->rows);
@@ -114,9 +110,8 @@ static popliner_status prepare_program(program *p, popliner_error *error) {
     p->begins = pl_arrays_new(&p->arrays, p->width, sizeof *p->begins);
     p->front = pl_arrays_new(&p->arrays, p->places.count + 1, sizeof *p->front);
     p->back = pl_arrays_new(&p->arrays, p->places.count + 1, sizeof *p->back);
-    if (status == POPLINER_OK && p->arrays.failed)
-        status = fail_memory(error);
-    return status;
+    return p->arrays.failed ? pl_fail_memory(error, "the tables of the dynamic program")
+                            : POPLINER_OK;
 }
 
 /* ---- rows ---- */
@@ -165,9 +160,9 @@ static popliner_status fill_row(program *p, size_t place, popliner_error *error)
     uint64_t *row = row_of(p, place);
     if (loops && next != NULL) /* it has the row of the next place */
         return POPLINER_OK;
-    popliner_status status = find_ends(p, place, error);
-    if (status != POPLINER_OK || p->is_stopped)
-        return status;
+    PL_TRY(find_ends(p, place, error));
+    if (p->is_stopped)
+        return POPLINER_OK;
     p->after[n] = at->ends ? p->counts : NO_SPLIT;
     for (size_t i = 0; i < n; ++i)
         p->after[i] = next == NULL ? NO_SPLIT : step(p, i, next[i]);
@@ -240,18 +235,15 @@ static popliner_status take_row(program *p, size_t place, pl_split *best, bool *
 
 /* Goes through the rows from the last place on, until one has what is wanted. */
 static popliner_status go_through(program *p, pl_split *best, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
     bool is_done = false;
     find_reach(p);
     p->ends_place = SIZE_MAX;
-    for (size_t place = p->places.count; status == POPLINER_OK && !is_done && place-- > p->first;) {
-        status = fill_row(p, place, error);
-        if (status != POPLINER_OK || p->is_stopped)
-            break;
-        if (p->places.items[place].begins || place == p->first)
-            status = take_row(p, place, best, &is_done, error);
+    for (size_t place = p->places.count; !p->is_stopped && !is_done && place-- > p->first;) {
+        PL_TRY(fill_row(p, place, error));
+        if (!p->is_stopped && (p->places.items[place].begins || place == p->first))
+            PL_TRY(take_row(p, place, best, &is_done, error));
     }
-    return status;
+    return POPLINER_OK;
 }
 
 /* Solves within limits. For any split of places that are alike it first tries as few stages as
@@ -270,7 +262,7 @@ static popliner_status solve_at_most(const program *asked, const pl_limits *limi
     if (status == POPLINER_OK && p.first > 0)
         status = go_through(&p, best, error);
     p.first = 0;
-    if (status == POPLINER_OK && best->num_stages == 0 && !p.is_stopped)
+    if (status == POPLINER_OK && best->num_stages == 0)
         status = go_through(&p, best, error);
     *is_over = p.is_stopped;
     free_program(&p);

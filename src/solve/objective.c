@@ -169,9 +169,7 @@ bool pl_spread_is_of_cycles(const popliner_solver_options *options) {
 }
 
 bool pl_objective_is_of_cycles(popliner_objective objective, bool spread_is_of_cycles) {
-    return objectives[objective].kind == PL_OBJECTIVE_SPREAD
-               ? spread_is_of_cycles
-               : objectives[objective].unit == PL_UNIT_CYCLES;
+    return pl_objective_measure(objective, spread_is_of_cycles) == PL_MEASURE_CYCLES;
 }
 
 pl_measure pl_objective_measure(popliner_objective objective, bool spread_is_of_cycles) {

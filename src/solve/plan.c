@@ -93,61 +93,49 @@ popliner_interval pl_split_interval(const pl_problem *problem, const pl_split *s
 }
 
 /* Computes the load of the IPU of `stage`, its first one. `together` has room for all stages. */
-static popliner_status measure_ipu(const pl_problem *problem, const popliner_interval *stages,
-                                   size_t num_stages, size_t stage, popliner_interval *together,
-                                   pl_load *load, popliner_error *error) {
+static popliner_status measure_ipu(const pl_problem *problem, const pl_split *split, size_t stage,
+                                   popliner_interval *together, pl_load *load,
+                                   popliner_error *error) {
+    const size_t num_stages = split->num_stages;
+    const size_t end = problem->is_shared ? num_stages : stage + 1;
     size_t count = 0;
-    size_t end = problem->is_shared ? num_stages : stage + 1;
     uint64_t peak_bytes = 0;
     uint64_t cycles = 0;
     for (size_t other = stage; other < end; ++other) {
         if (pl_problem_ipu(problem, other) != pl_problem_ipu(problem, stage))
             continue;
-        together[count] = stages[other];
+        const popliner_interval own = together[count] = pl_split_interval(problem, split, other);
         if (problem->chooser != NULL)
             together[count].stages_to_end = num_stages - other;
         ++count;
-        cycles = pl_add_or_never(cycles, pl_problem_cycles(problem, other, stages[other].first_unit,
-                                                           stages[other].last_unit));
+        cycles = pl_add_or_never(cycles,
+                                 pl_problem_cycles(problem, other, own.first_unit, own.last_unit));
     }
     if (problem->chooser != NULL)
         return pl_chooser_measure(problem, NULL, together, count, num_stages, load, error);
-    popliner_status status = pl_problem_shared_peak(problem, together, count, &peak_bytes, error);
+    PL_TRY(pl_problem_shared_peak(problem, together, count, &peak_bytes, error));
     *load = pl_problem_load(problem, stage, peak_bytes, cycles);
-    return status;
+    return POPLINER_OK;
 }
 
 popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *split,
                                   pl_objective_values *values, uint64_t *peaks_bytes,
                                   popliner_error *error) {
-    size_t num_stages = split->num_stages;
-    pl_arrays arrays = {0};
-    popliner_interval *stages = pl_arrays_new(&arrays, 2 * num_stages, sizeof *stages);
-    popliner_status status = arrays.failed ? pl_fail_memory(error, "the stages") : POPLINER_OK;
+    popliner_interval *together = pl_new_array(split->num_stages, sizeof *together);
+    popliner_status status = together == NULL ? pl_fail_memory(error, "the stages") : POPLINER_OK;
     *values = (pl_objective_values)PL_OBJECTIVE_VALUES_INIT;
-    for (size_t i = 0; status == POPLINER_OK && i < num_stages; ++i)
-        stages[i] = pl_split_interval(problem, split, i);
-    for (size_t i = 0; status == POPLINER_OK && i < num_stages; ++i) {
-        if (i > 0)
-            values->cut_bytes = pl_add_cut_bytes(
-                values->cut_bytes, popliner_costs_cut(problem->costs, stages[i].first_unit));
-        size_t first = problem->is_shared ? 0 : i;
-        while (pl_problem_ipu(problem, first) != pl_problem_ipu(problem, i))
-            ++first;
-        if (first < i) {
-            if (peaks_bytes != NULL)
-                peaks_bytes[i] = peaks_bytes[first];
-            continue;
+    values->cut_bytes = pl_split_cut_bytes(problem, split);
+    for (size_t i = 0; status == POPLINER_OK && i < split->num_stages; ++i) {
+        const size_t first = problem->is_shared ? problem->first_on_ipu[i] : i;
+        pl_load load = {0};
+        if (first == i) {
+            status = measure_ipu(problem, split, i, together, &load, error);
+            pl_objective_values_add(values, load);
         }
-        pl_load load;
-        status = measure_ipu(problem, stages, num_stages, i, stages + num_stages, &load, error);
-        if (status != POPLINER_OK)
-            break;
         if (peaks_bytes != NULL)
-            peaks_bytes[i] = load.peak_bytes;
-        pl_objective_values_add(values, load);
+            peaks_bytes[i] = first == i ? load.peak_bytes : peaks_bytes[first];
     }
-    pl_arrays_free(&arrays);
+    free(together);
     return status;
 }
 

@@ -10,8 +10,6 @@
 #include "solve/objective.h"
 #include "solve/options.h"
 
-enum { ANY_IPU = -1 };
-
 /* True if the units first ... last are light enough for an IPU. */
 static bool is_light(const pl_problem *p, size_t first, size_t last) {
     const popliner_interval stage = {first, last, 1};
@@ -58,22 +56,6 @@ static void join(pl_problem *p, popliner_constraint pair) {
         p->may_cut[unit] = 0;
 }
 
-/* Finds the required IPUs of units, and the next units that have one. */
-static void link_placements(pl_problem *p) {
-    size_t n = p->num_units;
-    for (size_t unit = 0; unit < n; ++unit)
-        p->unit_ipu[unit] = ANY_IPU;
-    for (size_t i = 0; i < p->options->num_placements; ++i)
-        p->unit_ipu[p->options->placements[i].unit] = (int64_t)p->options->placements[i].ipu;
-    p->next_placed[n] = n;
-    for (size_t unit = n; unit-- > 0;) {
-        size_t next = p->next_placed[unit + 1];
-        p->next_placed[unit] = p->unit_ipu[unit] != ANY_IPU ? unit : next;
-        p->next_other[unit] =
-            next < n && p->unit_ipu[next] == p->unit_ipu[unit] ? p->next_other[next] : next;
-    }
-}
-
 /* Finds which stages of the device map run on one IPU. O(stages^2). */
 static void find_sharing(pl_problem *p) {
     const size_t *map = p->options->device_map;
@@ -118,11 +100,8 @@ popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *cos
     p->may_cut = pl_arrays_new(&p->arrays, n + 1, sizeof *p->may_cut);
     p->min_end = pl_arrays_new(&p->arrays, n, sizeof *p->min_end);
     p->max_end = pl_arrays_new(&p->arrays, n, sizeof *p->max_end);
-    p->next_placed = pl_arrays_new(&p->arrays, n + 1, sizeof *p->next_placed);
-    p->next_other = pl_arrays_new(&p->arrays, n, sizeof *p->next_other);
     p->first_on_ipu =
         pl_arrays_new(&p->arrays, options->num_mapped_stages, sizeof *p->first_on_ipu);
-    p->unit_ipu = pl_arrays_new(&p->arrays, n, sizeof *p->unit_ipu);
     p->is_mapped = options->num_mapped_stages > 0;
     p->min_stages = p->is_mapped ? options->num_mapped_stages : 1;
     p->max_stages = pl_fewer(n, p->is_mapped ? options->num_mapped_stages : options->num_ipus);
@@ -136,7 +115,6 @@ popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *cos
     PL_TRY(pl_links_find(&p->links, p->costs, options, p->max_stages, error));
     p->largest_limit_bytes = largest_limit(p);
     find_ends(p, counted);
-    link_placements(p);
     for (size_t i = 0; i < options->num_pairs && !p->is_shared; ++i)
         join(p, options->pairs[i]);
     p->num_places = p->costs->max_stages_to_end;

@@ -47,10 +47,6 @@ typedef struct pl_problem {
      * past the last unit. Both ascend with the unit. */
     size_t *min_end;
     size_t *max_end;
-    /* The IPU that each unit must be on, or -1. */
-    int64_t *unit_ipu;
-    size_t *next_placed; /* [units + 1] the first unit, from this one on, with a required IPU */
-    size_t *next_other;  /* [units] the first unit after this one that must be on another IPU */
     /* With a device map: the first stage on the IPU of each stage. */
     size_t *first_on_ipu;
     pl_arrays arrays;             /* own the arrays above */

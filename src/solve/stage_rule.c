@@ -8,7 +8,6 @@
 #include "solve/choosing.h"
 #include "solve/ipus.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* True if no other stage runs on the stage's IPU. */
@@ -59,13 +58,14 @@ pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_limits *limit
 }
 
 /* Returns the largest end that placements allow a stage that begins with the unit; the unit itself
- * if it must not be on the IPU. O(1). */
+ * if it must not be on the IPU. O(placements). */
 static size_t placed_end(const pl_stage_rule *rule, size_t first_unit) {
-    const pl_problem *p = rule->problem;
-    size_t placed = rule->is_anywhere ? p->num_units : p->next_placed[first_unit];
-    if (placed < p->num_units && p->unit_ipu[placed] == (int64_t)rule->ipu)
-        placed = p->next_other[placed];
-    return placed;
+    const popliner_solver_options *o = rule->problem->options;
+    size_t end = rule->problem->num_units;
+    for (size_t i = 0; !rule->is_anywhere && i < o->num_placements; ++i)
+        if (o->placements[i].unit >= first_unit && o->placements[i].ipu != rule->ipu)
+            end = pl_fewer(end, o->placements[i].unit);
+    return end;
 }
 
 /* True if cuts, sizes and placements allow the interval. */
@@ -136,24 +136,22 @@ static bool is_over(const pl_stage_rule *rule, size_t first, size_t end) {
                                  rule->max_cycles, rule->max_peak_bytes);
 }
 
-/* Appends the marks of a unit's ends, from min_end on, to the array; returns one past the last end.
- * SIZE_MAX if memory is short. */
-static size_t mark_unit(const pl_stage_rule *rule, size_t first, uint8_t **ok, size_t *capacity,
-                        size_t num_marks) {
+/* Appends the marks of a unit's ends, from min_end on. */
+static void mark_unit(pl_stage_ends *ends, const pl_stage_rule *rule, size_t first,
+                      size_t *num_marks) {
     const pl_problem *p = rule->problem;
     const size_t step = p->chooser != NULL ? 1 : 64; /* choices take longer than marks */
-    const size_t placed = placed_end(rule, first);
-    const size_t most = p->max_end[first] < placed ? p->max_end[first] : placed;
+    const size_t most = pl_fewer(p->max_end[first], placed_end(rule, first));
     size_t end = p->min_end[first];
     while (p->may_cut[first] != 0 && end <= most && !is_over(rule, first, end)) {
         const size_t count = pl_fewer(most + 1 - end, step);
-        if (!pl_grow(ok, capacity, num_marks + count, sizeof **ok))
-            return SIZE_MAX;
-        mark_ends(rule, first, end, count, *ok + num_marks);
-        num_marks += count;
+        if (!pl_arrays_grow(&ends->arrays, &ends->ok, *num_marks + count, sizeof *ends->ok))
+            return;
+        mark_ends(rule, first, end, count, ends->ok + *num_marks);
+        *num_marks += count;
         end += count;
     }
-    return end;
+    ends->to[first] = end;
 }
 
 size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits) {
@@ -168,9 +166,9 @@ size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits
         return 0;
     const size_t none = POPLINER_MAX_IPU + 1; /* of no particular IPU */
     const pl_stage_rule usual = pl_stage_rule_of(problem, limits, none, 1);
-    for (size_t unit = 0; unit < problem->num_units; ++unit)
-        if (problem->unit_ipu[unit] >= (int64_t)count)
-            count = pl_fewer((size_t)problem->unit_ipu[unit] + 1, problem->max_stages);
+    for (size_t i = 0; i < problem->options->num_placements; ++i)
+        count = pl_more(count, problem->options->placements[i].ipu + 1);
+    count = pl_fewer(count, problem->max_stages);
     for (size_t stage = problem->max_stages; stage-- > count;) {
         const pl_stage_rule own = pl_stage_rule_of(problem, limits, stage, 1);
         if (own.max_peak_bytes != usual.max_peak_bytes || own.link_before != usual.link_before ||
@@ -184,10 +182,7 @@ size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits
 /* ---- where stages may end ---- */
 
 void pl_stage_ends_free(pl_stage_ends *ends) {
-    free(ends->from);
-    free(ends->to);
-    free(ends->row);
-    free(ends->ok);
+    pl_arrays_free(&ends->arrays);
     *ends = (pl_stage_ends){0};
 }
 
@@ -225,22 +220,15 @@ popliner_status pl_stage_ends_find(pl_stage_ends *ends, const pl_stage_rule *rul
                                    const uint8_t *begins, popliner_error *error) {
     const size_t n = rule->problem->num_units;
     size_t num_marks = 0;
-    if (ends->from == NULL) {
-        ends->from = pl_new_array(n, sizeof *ends->from);
-        ends->to = pl_new_array(n, sizeof *ends->to);
-        ends->row = pl_new_array(n, sizeof *ends->row);
-    }
-    if (ends->from == NULL || ends->to == NULL || ends->row == NULL)
-        return pl_fail_memory(error, "the intervals that may be stages");
-    for (size_t first = 0; first < n; ++first) {
+    ends->from = rule->problem->min_end;
+    pl_arrays_grow(&ends->arrays, &ends->to, n, sizeof *ends->to);
+    pl_arrays_grow(&ends->arrays, &ends->row, n, sizeof *ends->row);
+    for (size_t first = 0; !ends->arrays.failed && first < n; ++first) {
         ends->row[first] = num_marks;
-        ends->from[first] = ends->to[first] = rule->problem->min_end[first];
-        if (begins != NULL && begins[first] == 0)
-            continue;
-        ends->to[first] = mark_unit(rule, first, &ends->ok, &ends->capacity, num_marks);
-        if (ends->to[first] == SIZE_MAX)
-            return pl_fail_memory(error, "the intervals that may be stages");
-        num_marks += ends->to[first] > ends->from[first] ? ends->to[first] - ends->from[first] : 0;
+        ends->to[first] = ends->from[first];
+        if (begins == NULL || begins[first] != 0)
+            mark_unit(ends, rule, first, &num_marks);
     }
-    return POPLINER_OK;
+    return ends->arrays.failed ? pl_fail_memory(error, "the intervals that may be stages")
+                               : POPLINER_OK;
 }

@@ -33,12 +33,12 @@ typedef struct pl_stage_rule {
 pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_limits *limits, size_t stage,
                                size_t stages_to_end);
 
-/* True if the units first_unit ... end_unit - 1 may be this stage. O(1). */
+/* True if the units first_unit ... end_unit - 1 may be this stage. O(placements). */
 bool pl_stage_rule_allows(const pl_stage_rule *rule, size_t first_unit, size_t end_unit);
 
 /* Returns how many of the first places have a rule of their own. From there on, limits, speeds and
  * links of IPUs and placements are the same for all places. At most max_stages; all with a device
- * map. O(units + limits + speeds). */
+ * map. O(placements + stages * (limits + speeds)). */
 size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits);
 
 /* ---- where stages may end ---- */
@@ -47,11 +47,11 @@ size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits
  * first that sizes allow to the last before all longer stages are too large. An end is one past the
  * last unit. Zero-initialise; free with pl_stage_ends_free. */
 typedef struct pl_stage_ends {
-    size_t *from; /* [units] the first end; owned, like all of these arrays */
-    size_t *to;   /* [units] one past the last end; not above `from` if there is none */
-    size_t *row;  /* [units] where its marks begin */
+    const size_t *from; /* [units] the first end, which is that of the problem */
+    size_t *to;         /* [units] one past the last end; not above `from` if there is none */
+    size_t *row;        /* [units] where its marks begin */
     uint8_t *ok;
-    size_t capacity;
+    pl_arrays arrays; /* own the others */
 } pl_stage_ends;
 
 /* Finds the ends of the units that `begins` marks (NULL: all), and none of the others; may be

@@ -64,8 +64,8 @@ static const size_t num_sums = 61;
 
 struct pl_variant_search {
     const pl_choices *of;
-    bool has_moments;
-    pl_arrays arrays; /* own the others */
+    const struct pl_moments *moments_of_ipus; /* NULL: each stage has its most */
+    pl_arrays arrays;                         /* own the others */
     uint64_t *cycles; /* [units + 1]: the fewest cycles of the units before one */
 
     sums *sums; /* [num_sums] */
@@ -126,8 +126,8 @@ static void add_variant(pl_variant *sum, const pl_variant *other) {
 /* Returns the number of moments of the IPU of a stage at this place; 1: each stage has its most. */
 static size_t count_moments(const pl_variant_search *f, size_t place) {
     size_t count = 1;
-    if (f->has_moments && f->of->variants->moments != NULL)
-        pl_moments_of(f->of->variants->moments, place, &count);
+    if (f->moments_of_ipus != NULL)
+        pl_moments_of(f->moments_of_ipus, place, &count);
     return count;
 }
 
@@ -139,11 +139,11 @@ static void count_then(const pl_variant_search *f, size_t place, size_t num_mome
     const pl_variants *v = f->of->variants;
     size_t count;
     found[0] = (micro_batches){pl_pipeline_held(&v->pipeline, place), false};
-    if (v->moments == NULL || !f->has_moments)
+    if (f->moments_of_ipus == NULL)
         return;
-    const pl_held *held = pl_moments_of(v->moments, place, &count);
-    held += pl_moments_chunk(v->moments, place);
-    for (size_t i = 0; i < num_moments; ++i, held += v->moments->num_chunks) {
+    const pl_held *held = pl_moments_of(f->moments_of_ipus, place, &count);
+    held += pl_moments_chunk(f->moments_of_ipus, place);
+    for (size_t i = 0; i < num_moments; ++i, held += f->moments_of_ipus->num_chunks) {
         found[i] = (micro_batches){*held, held->sets == 0 && v->has_working_set};
         if (held->sets > 0)
             --found[i].held.sets;
@@ -702,7 +702,7 @@ popliner_status pl_variant_search_create(const pl_choices *choices, size_t num_u
     if (f == NULL)
         return fail_memory(error);
     f->of = choices;
-    f->has_moments = has_moments;
+    f->moments_of_ipus = has_moments ? v->moments : NULL;
     f->cycles = pl_arrays_new(&f->arrays, num_units + 1, sizeof *f->cycles);
     f->ladder.steps = pl_arrays_new(&f->arrays, v->count, sizeof *f->ladder.steps);
     f->of_options.steps = pl_arrays_new(&f->arrays, v->count, sizeof *f->of_options.steps);
