@@ -291,6 +291,18 @@ def check_ties(popliner, scratch):
     assert any("would take 210" in it["text"] for it in answer["messages"]), answer["messages"]
 
 
+def check_fewer(popliner, scratch):
+    """Where no split on fewer devices is as fast, that is proven for each number of them."""
+    path = os.path.join(scratch, "fewer.csv")
+    times = [700, *[500] * 58, 700]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("name,memory,forward,backward\n" +
+                   "".join(f"{i},1,{it},{2 * it}\n" for i, it in enumerate(times)))
+    answer = solve(popliner, path, ["--num-ipus", "12", "--micro-batches", "12", "--schedule",
+                                    "popart", "--objective", "step"])
+    assert answer["status"] == "optimal", answer["objectives"]
+
+
 def random_order(rng, devices, chunks, is_v, micro):
     """Passes of each device in any order that can run, of which some have weights apart."""
     last = devices * chunks - 1
@@ -403,6 +415,7 @@ def main():
         check_graphs(popliner, scratch)
         check_by_hand(popliner, scratch)
         check_ties(popliner, scratch)
+        check_fewer(popliner, scratch)
         check_files(popliner, scratch, seed)
         proven = check_shortest(popliner, scratch, seed, chains)
     print(f"{equal} bubbles of papers; "

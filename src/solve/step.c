@@ -14,9 +14,6 @@
 /* More passes than this take too long, and too much memory. */
 enum { MAX_PASSES = 1 << 22 };
 
-/* The cycles of all passes together, where paths have to go through some of them. */
-#define ALL_PASSES (UINT64_C(1) << 32)
-
 /* An IPU, and how far it is. */
 typedef struct device {
     pl_order_walk walk;
@@ -101,8 +98,6 @@ popliner_status pl_step_graph_create(pl_step_graph *graph, const pl_order *order
     const size_t num_places = graph->num_stages * order->num_micro_batches;
     graph->nodes = pl_arrays_new(arrays, PL_NUM_PASS_KINDS * num_places, sizeof *graph->nodes);
     graph->ends = pl_arrays_new(arrays, PL_NUM_PASS_KINDS * num_places + 1, sizeof *graph->ends);
-    graph->cycles =
-        pl_arrays_new(arrays, PL_NUM_PASS_KINDS * graph->num_stages, sizeof *graph->cycles);
     b.devices = pl_arrays_new(&own, order->num_devices, sizeof *b.devices);
     b.waiting = pl_arrays_new(&own, order->num_devices, sizeof *b.waiting);
     b.nodes = pl_arrays_new(&own, 2 * num_places, sizeof *b.nodes);
@@ -147,22 +142,6 @@ void pl_step_count_path(const pl_step_graph *graph, uint32_t *counts) {
         counts[node->part]++;
         at = ends[node->before] >= ends[node->needs] ? node->before : node->needs;
     }
-}
-
-void pl_step_count_chain(const pl_step_graph *graph, const pl_order *order, const uint64_t *cycles,
-                         size_t number, bool is_backward, uint32_t *counts) {
-    const size_t num_parts = graph->num_stages * PL_NUM_PASS_KINDS;
-    double sum = 1;
-    for (size_t part = 0; part < num_parts; ++part)
-        sum += (double)cycles[part] * (double)order->num_micro_batches;
-    for (size_t part = 0; part < num_parts; ++part) {
-        const bool is_own = pl_order_device(order, part / PL_NUM_PASS_KINDS) == number &&
-                            (!is_backward || part % PL_NUM_PASS_KINDS == PL_PASS_BACKWARD);
-        graph->cycles[part] =
-            (uint64_t)((double)cycles[part] * (ALL_PASSES / sum)) + (is_own ? ALL_PASSES : 0);
-    }
-    pl_step_run(graph, graph->cycles);
-    pl_step_count_path(graph, counts);
 }
 
 /* ---- The plan ---- */

@@ -34,7 +34,6 @@ typedef struct pl_step_graph {
     size_t num_passes;
     pl_step_node *nodes; /* [num_passes] */
     uint64_t *ends;      /* [num_passes + 1]: when each ended in the last run */
-    uint64_t *cycles;    /* [num_stages * PL_NUM_PASS_KINDS] scratch */
 } pl_step_graph;
 
 /* Makes the graph of an order without an obstacle, in arrays that `arrays` owns. Errors: MEMORY.
@@ -48,11 +47,6 @@ uint64_t pl_step_run(const pl_step_graph *graph, const uint64_t *cycles);
 
 /* Counts the passes of each stage and kind on the longest path of the last run. O(passes). */
 void pl_step_count_path(const pl_step_graph *graph, uint32_t *counts);
-
-/* Counts the same on a path through all passes of the device with this number, or all its backward
- * ones, the longest of these if passes take such cycles. O(passes). */
-void pl_step_count_chain(const pl_step_graph *graph, const pl_order *order, const uint64_t *cycles,
-                         size_t number, bool is_backward, uint32_t *counts);
 
 /* Like pl_step_find, and leaves the passes with their ends in `graph`, in arrays that `arrays`
  * owns; none if the step is unknown. */

@@ -152,10 +152,19 @@ static double play(pl_step_game *g, double target) {
     return best;
 }
 
-/* Finds a path through all passes of each device. */
-static void find_chains(pl_step_game *g, const uint64_t *cycles) {
+/* Finds a path through all passes of each device, the longest of these for the mean split. */
+static void find_chains(pl_step_game *g) {
+    const double all = (double)(UINT64_C(1) << 32); /* of all other passes together */
+    double sum = 1;
+    for (size_t part = 0; part < g->num_parts; ++part)
+        sum += g->mean[part] * (double)g->order->num_micro_batches;
     for (size_t d = 0; d < g->order->num_devices; ++d) {
-        pl_step_count_chain(g->graph, g->order, cycles, d, false, g->counts);
+        for (size_t part = 0; part < g->num_parts; ++part) {
+            const bool is_own = pl_order_device(g->order, part / PL_NUM_PASS_KINDS) == d;
+            g->of_parts[part] = (uint64_t)(g->mean[part] * (all / sum) + (is_own ? all : 0));
+        }
+        pl_step_run(g->graph, g->of_parts);
+        pl_step_count_path(g->graph, g->counts);
         for (size_t part = 0; part < g->num_parts; ++part)
             g->chains[d * g->num_parts + part] = g->counts[part];
     }
@@ -166,7 +175,7 @@ static uint64_t whole_of(double value) {
     return value < LONGEST ? (uint64_t)ceil(value * PL_STEP_CERTAIN) : 0;
 }
 
-popliner_status pl_step_game_begin(pl_step_game *g, const uint64_t *cycles, popliner_error *error) {
+popliner_status pl_step_game_begin(pl_step_game *g, popliner_error *error) {
     const size_t num_places = (g->graph->num_stages + 1) * (g->num_units + 1);
     g->num_parts = g->graph->num_stages * PL_NUM_PASS_KINDS;
     g->open = pl_arrays_new(g->arrays, g->num_arcs, sizeof *g->open);
@@ -186,8 +195,14 @@ popliner_status pl_step_game_begin(pl_step_game *g, const uint64_t *cycles, popl
     memcpy(g->open, g->arcs, g->num_arcs * sizeof *g->open);
     g->num_open = g->num_arcs;
     g->cycles = UINT64_MAX;
-    find_chains(g, cycles);
-    g->bound = find_after(g, g->passes) < INFINITY ? whole_of(play(g, INFINITY)) : 0;
+    g->bound = UINT64_MAX;
+    for (size_t part = 0; part < g->num_parts; ++part)
+        g->passes[part] = 1;
+    if (find_after(g, g->passes) == INFINITY)
+        return POPLINER_OK;
+    draw_split(g, 1);
+    find_chains(g);
+    g->bound = whole_of(play(g, INFINITY));
     g->hard_unit = g->order->num_chunks > 1 ? g->first_units[g->order->num_devices] : 0;
     return POPLINER_OK;
 }
@@ -204,9 +219,9 @@ static bool sweep(pl_step_game *g, uint64_t target) {
     return is_refuted;
 }
 
-void pl_step_game_prove(pl_step_game *g, uint64_t step, const uint64_t *cycles) {
+void pl_step_game_prove(pl_step_game *g, uint64_t step) {
     uint64_t most = step; /* the least target that was not refuted, plus 1 */
-    find_chains(g, cycles);
+    find_chains(g);
     for (size_t i = 0; i < NUM_TARGETS && g->bound<most && * g->work> 0; ++i) {
         const uint64_t target = g->bound + (most - 1 - g->bound) / 2;
         memcpy(g->arcs, g->open, g->num_open * sizeof *g->open);

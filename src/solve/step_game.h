@@ -52,14 +52,13 @@ typedef struct pl_step_game {
     uint32_t *counts;
 } pl_step_game;
 
-/* Plays for a bound and for a short split. `cycles` are those of some split for pl_step_run.
- * Errors: MEMORY. */
-popliner_status pl_step_game_begin(pl_step_game *game, const uint64_t *cycles,
-                                   popliner_error *error);
+/* Plays for a bound, UINT64_MAX if the stages make no split, and for a short split. Errors:
+ * MEMORY. */
+popliner_status pl_step_game_begin(pl_step_game *game, popliner_error *error);
 
-/* Raises the bound towards the step of a known split, with these cycles for pl_step_run. Once: then
- * stages are left out that longer steps may have. */
-void pl_step_game_prove(pl_step_game *game, uint64_t step, const uint64_t *cycles);
+/* Raises the bound towards the step of a known split. Once: then stages are left out that longer
+ * steps may have. */
+void pl_step_game_prove(pl_step_game *game, uint64_t step);
 
 /* A sum of a split is at least so much of what the rounded one says. */
 #define PL_STEP_CERTAIN (1 - 1e-9)

@@ -1,4 +1,4 @@
-/* The split of a pipeline whose step takes least: beams, then moves of cuts.
+/* The split of a pipeline whose step takes least: moves of cuts, within the bounds of a game.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/step_search.h"
@@ -26,28 +26,13 @@ enum {
     WORK_OF_STAGE = 8,
     WORK_OF_WAYS = 4,
     WORK_OF_VARIANTS = 256,
-    MAX_BEAM = 1 << 20,
-    USUAL_WIDTH = 24,
-    MOST_WIDTH = 256, /* where it takes no longer */
-    WIDTH_OF_ARCS = 1 << 18,
-    MOST_ROUNDS = 6,
-    ROUNDS_OF_WIDTH = 3,        /* then each is twice as wide */
-    PARTS_OF_WORK_OF_BEAMS = 8, /* after which none begins */
+    PARTS_OF_WORK_OF_ALL = 16,
     MOST_MOVED = 4,
     STEPS_OF_STAGES = 2000,
     MOST_SLOWER = 100,
     MOST_PATHS = 64,
-    MOST_GUIDES = 40,
-    MAX_ARCS = 1 << 21,
-    MAX_ARCS_OF_GAME = 1 << 19
+    MAX_ARCS = 1 << 20
 };
-
-/* The first stages of a split. */
-typedef struct beginning {
-    uint64_t bound;  /* of the splits that begin so; UINT64_MAX: there is none */
-    uint64_t after;  /* what follows the step at least */
-    uint32_t before; /* its place in the beam without the last stage */
-} beginning;
 
 /* The choice of a stage of some units within the limits. */
 typedef struct chosen {
@@ -63,10 +48,6 @@ typedef struct span {
 
 /* Longer steps are no matter of a game. */
 #define MOST_CYCLES (UINT64_C(1) << 50)
-
-/* Sums of whole numbers up to this are exact; and as much as any bound may say. */
-#define MOST_EXACT (UINT64_C(1) << 53)
-#define MOST_SUM 1e18
 
 typedef struct step_search {
     const pl_step_question *q;
@@ -88,20 +69,15 @@ typedef struct step_search {
     pl_ways_through ways; /* the stages with which others make a split */
     pl_step_arc *arcs;    /* those of splits that are not slower than the best one */
     size_t num_arcs;
-    size_t num_guides; /* paths, the first of those that are kept, that bound splits */
-    double *rest;      /* [num_stages + 1][units + 1][num_guides] the least of the next stages */
-    size_t width;      /* of the beam */
-    /* [num_stages + 1][units + 1][width]: of those that end before a unit, some of least bound */
-    beginning *beam;
-    double *sums;         /* [2][units + 1][width][num_guides] what those of two rows take */
-    uint64_t open_cycles; /* no split that the beam has lost takes less */
-    bool is_in_beam;      /* the longest paths of all its splits are kept */
-    pl_limits usual;      /* of stages that choose */
-    chosen *choices;      /* [num_stages], of each a triangle; NULL: none choose */
-    size_t *like;         /* [num_stages] the first stage that chooses like this one */
+    size_t *first_arcs;  /* [places + 1] of those that are left for try_all */
+    uint64_t least_work; /* with which that ends */
+    pl_limits usual;     /* of stages that choose */
+    chosen *choices;     /* [num_stages], of each a triangle; NULL: none choose */
+    size_t *like;        /* [num_stages] the first stage that chooses like this one */
 
     size_t *place;  /* [num_stages] first units, where the search wanders */
     pl_split split; /* the current one */
+    bool is_kept;   /* it is better than the best one before */
     pl_split best_split;
     pl_step_answer *answer;
     pl_objective_values best;
@@ -295,20 +271,16 @@ static bool has_longer_path(step_search *s, uint64_t most) {
     return false;
 }
 
-/* Keeps s->path, instead of the path that was not needed for longest. */
-static void keep_path(step_search *s) {
+/* Keeps the longest path of the last split, instead of the path that was not needed for longest. */
+static void keep_longest_path(step_search *s) {
     s->num_paths += s->num_paths < MOST_PATHS;
     double *path = s->paths[s->num_paths - 1];
     memmove(&s->paths[1], s->paths, (s->num_paths - 1) * sizeof *s->paths);
     s->paths[0] = path;
+    pl_step_count_path(&s->graph, s->path);
     for (size_t i = 0; i < s->num_parts; ++i)
         path[i] = s->path[i];
     *s->work -= pl_smaller(*s->work, s->graph.num_passes / 4);
-}
-
-static void keep_longest_path(step_search *s) {
-    pl_step_count_path(&s->graph, s->path);
-    keep_path(s);
 }
 
 /* Returns the cycles of the current split, and of what follows, whose stages choose the fewest; or
@@ -320,18 +292,19 @@ static uint64_t run_split(step_search *s, uint64_t most) {
         return UINT64_MAX;
     const uint64_t cycles = pl_step_run(&s->graph, s->cycles);
     *s->work -= pl_smaller(*s->work, s->graph.num_passes / 4);
-    if (cycles > most || s->is_in_beam)
-        keep_longest_path(s);
-    return cycles > most ? UINT64_MAX : pl_add_or_never(cycles, find_after(s));
+    if (cycles <= most)
+        return pl_add_or_never(cycles, find_after(s));
+    keep_longest_path(s);
+    return UINT64_MAX;
 }
 
 /* Keeps the current split if it counts and is better than the best one, or as fast and better in
- * the objectives. Sets *is_kept to whether it did. */
-static popliner_status try_split(step_search *s, bool *is_kept, popliner_error *error) {
+ * the objectives; s->is_kept tells whether it did. */
+static popliner_status try_split(step_search *s, popliner_error *error) {
     pl_step_answer *a = s->answer;
     pl_objective_values values;
     bool fits;
-    *is_kept = false;
+    s->is_kept = false;
     if (pl_problem_broken_pairs(&s->problem, s->split.first_units, s->num_stages) > 0)
         return POPLINER_OK;
     const bool has_best = s->best_split.num_stages > 0;
@@ -343,195 +316,14 @@ static popliner_status try_split(step_search *s, bool *is_kept, popliner_error *
     if (status != POPLINER_OK || !fits ||
         (has_best && cycles == a->cycles && compare_with_best(s, &values) >= 0))
         return status;
-    *is_kept = true;
+    s->is_kept = true;
     a->cycles = cycles;
     s->best = values;
     s->best_bytes = s->most_bytes;
     return pl_split_copy(&s->best_split, &s->split, error);
 }
 
-/* ---- the beam ---- */
-
-/* Returns a lower bound of whole cycles: sums of paths are exact unless they are very large. */
-static uint64_t whole_of(double sum) {
-    if (sum < (double)MOST_EXACT)
-        return (uint64_t)sum;
-    return sum == INFINITY ? UINT64_MAX : (uint64_t)(fmin(sum, MOST_SUM) * PL_STEP_CERTAIN);
-}
-
-/* Finds the least that the stages after each place take for each path. */
-static void find_rest(step_search *s) {
-    const size_t count = s->num_guides;
-    const size_t num_places = (s->num_stages + 1) * (s->num_units + 1);
-    for (size_t i = 0; i < num_places * count; ++i)
-        s->rest[i] = i < (num_places - 1) * count ? INFINITY : 0;
-    for (size_t i = s->num_arcs; i-- > 0;) {
-        const pl_step_arc *arc = &s->arcs[i];
-        const size_t part = arc->from / (s->num_units + 1) * PL_NUM_PASS_KINDS;
-        double *from = &s->rest[arc->from * count];
-        const double *to = &s->rest[arc->to * count];
-        for (size_t p = 0; p < count; ++p)
-            from[p] = fmin(from[p], pl_step_take(&s->paths[p][part], arc) + to[p]);
-    }
-    *s->work -= pl_smaller(*s->work, s->num_arcs * count / 8);
-}
-
-/* Returns what a beginning takes for each path. */
-static double *sums_of(const step_search *s, size_t at) {
-    return &s->sums[at % (2 * (s->num_units + 1) * s->width) * s->num_guides];
-}
-
-/* Keeps a beginning if it is one of the best that end at a place; with these sums. */
-static void keep(step_search *s, const beginning *own, size_t place, const double *sums,
-                 const double *more) {
-    beginning *worst = &s->beam[place * s->width];
-    if (own->bound >= useless_cycles(s))
-        return;
-    for (beginning *other = worst + 1; other < &s->beam[(place + 1) * s->width]; ++other)
-        worst = other->bound > worst->bound ? other : worst;
-    s->open_cycles = pl_smaller(s->open_cycles, pl_larger(own->bound, worst->bound));
-    if (own->bound >= worst->bound)
-        return;
-    *worst = *own;
-    double *kept = sums_of(s, (size_t)(worst - s->beam));
-    for (size_t p = 0; p < s->num_guides; ++p)
-        kept[p] = sums[p] + more[p];
-}
-
-/* Returns what follows the passes of stage k, and of those before it on its device, in a beginning
- * with that stage. */
-static uint64_t after_of(step_search *s, size_t at, size_t k, size_t end) {
-    const size_t row = s->num_units + 1;
-    popliner_interval *last = &s->together[s->num_stages];
-    popliner_interval *first = last;
-    if (s->q->after == NULL)
-        return 0;
-    for (size_t own = k;; --own) {
-        const size_t unit = at / s->width % row;
-        if (pl_order_device(&s->order, own) == pl_order_device(&s->order, k))
-            *--first = (popliner_interval){unit, end - 1,
-                                           pl_problem_place(&s->problem, s->num_stages, own)};
-        if (own == 0)
-            return s->q->after(s->q->user, first, (size_t)(last - first));
-        end = unit;
-        at = s->beam[at].before;
-    }
-}
-
-/* Continues all beginnings that end before a stage. */
-static void extend(step_search *s, const pl_step_arc *arc) {
-    const size_t row = s->num_units + 1;
-    const size_t k = arc->from / row;
-    const double *rest = &s->rest[arc->to * s->num_guides];
-    double more[MOST_GUIDES];
-    for (size_t p = 0; p < s->num_guides; ++p)
-        more[p] = pl_step_take(&s->paths[p][k * PL_NUM_PASS_KINDS], arc);
-    for (size_t at = arc->from * s->width; at < (arc->from + 1) * s->width; ++at) {
-        const double *sums = sums_of(s, at);
-        double most = 0;
-        if (s->beam[at].bound == UINT64_MAX)
-            continue;
-        for (size_t p = 0; p < s->num_guides; ++p) {
-            const double sum = sums[p] + more[p] + rest[p];
-            most = sum > most ? sum : most;
-        }
-        beginning next = {0, pl_larger(s->beam[at].after, after_of(s, at, k, arc->to % row)),
-                          (uint32_t)at};
-        next.bound = pl_add_or_never(whole_of(most), pl_larger(next.after, s->q->least_after));
-        keep(s, &next, arc->to, sums, more);
-        *s->work -= pl_smaller(*s->work, 1 + s->num_guides / 4);
-    }
-}
-
-/* Fills the beam; false if no work or time is left. */
-static bool fill_beam(step_search *s) {
-    const size_t size = (s->num_stages + 1) * (s->num_units + 1) * s->width;
-    s->open_cycles = UINT64_MAX;
-    for (size_t i = 1; i < size; ++i)
-        s->beam[i].bound = UINT64_MAX;
-    s->beam[0] = (beginning){0};
-    memset(sums_of(s, 0), 0, s->num_guides * sizeof *s->sums);
-    for (size_t i = 0; i < s->num_arcs; ++i) {
-        if (*s->work == 0 || (i % 1024 == 0 && pl_stop_is_wanted(s->q->stop)))
-            return false;
-        extend(s, &s->arcs[i]);
-    }
-    return true;
-}
-
-/* Fills the beam, and tries the splits of the least bounds. */
-static popliner_status run_beam(step_search *s, popliner_error *error) {
-    const size_t row = s->num_units + 1;
-    const size_t ends = (s->num_stages * row + s->num_units) * s->width;
-    popliner_status status = POPLINER_OK;
-    if (!fill_beam(s))
-        return POPLINER_OK;
-    s->is_in_beam = true;
-    for (size_t i = ends; status == POPLINER_OK && i < ends + s->width; ++i) {
-        bool is_kept;
-        size_t k = s->num_stages;
-        if (s->beam[i].bound >= useless_cycles(s))
-            continue;
-        for (size_t at = s->beam[i].before; k > 0; at = s->beam[at].before)
-            s->split.first_units[--k] = at / s->width % row;
-        status = try_split(s, &is_kept, error);
-    }
-    s->is_in_beam = false;
-    s->answer->bound_cycles = pl_larger(s->answer->bound_cycles, s->open_cycles);
-    return status;
-}
-
-/* Keeps the longest path of the last split, and for each device paths through all its passes, and
- * through the backward ones. */
-static void keep_chains(step_search *s) {
-    for (size_t i = 2 * s->num_ipus; i-- > 0;) {
-        pl_step_count_chain(&s->graph, &s->order, s->cycles, i % s->num_ipus, i >= s->num_ipus,
-                            s->path);
-        keep_path(s);
-    }
-    pl_step_run(&s->graph, s->cycles);
-    keep_longest_path(s);
-}
-
-/* Runs beams, each with bounds by the paths that the splits of the one before had. */
-static popliner_status search_beam(step_search *s, popliner_error *error) {
-    const size_t num_places = (s->num_stages + 1) * (s->num_units + 1);
-    pl_step_answer *a = s->answer;
-    const uint64_t begun = *s->work;
-    popliner_status status = POPLINER_OK;
-    s->width = pl_fewer(pl_more(WIDTH_OF_ARCS / (s->num_arcs + 1), USUAL_WIDTH), MOST_WIDTH);
-    s->width = pl_more(1, pl_fewer(MAX_BEAM / num_places, s->width));
-    keep_chains(s);
-    for (size_t round = 0; status == POPLINER_OK && round < MOST_ROUNDS; ++round) {
-        pl_arrays own = {0};
-        if (round >= ROUNDS_OF_WIDTH)
-            s->width = pl_more(1, pl_fewer(s->width * 2, MAX_BEAM / num_places));
-        if (*s->work < begun - begun / PARTS_OF_WORK_OF_BEAMS)
-            break;
-        s->num_guides = pl_fewer(s->num_paths, MOST_GUIDES);
-        s->rest = pl_arrays_new(&own, num_places * s->num_guides, sizeof *s->rest);
-        s->beam = pl_arrays_new(&own, num_places * s->width, sizeof *s->beam);
-        s->sums =
-            pl_arrays_new(&own, 2 * (s->num_units + 1) * s->width * s->num_guides, sizeof *s->sums);
-        if (own.failed)
-            status = pl_fail_memory(error, "the bounds of a step");
-        if (status == POPLINER_OK) {
-            find_rest(s);
-            double most = 0;
-            for (size_t p = 0; p < s->num_guides; ++p)
-                most = fmax(most, s->rest[p]);
-            a->bound_cycles =
-                pl_larger(a->bound_cycles, pl_add_or_never(whole_of(most), s->q->least_after));
-        }
-        const bool goes_on = a->bound_cycles < useless_cycles(s);
-        if (status == POPLINER_OK && goes_on)
-            status = run_beam(s, error);
-        pl_arrays_free(&own);
-        if (!goes_on)
-            break;
-    }
-    return status;
-}
+/* ---- moves ---- */
 
 /* True if every stage of the current split may have its units. */
 static bool is_allowed(const step_search *s) {
@@ -546,15 +338,15 @@ static bool is_allowed(const step_search *s) {
 }
 
 /* Moves cuts first ... end - 1 of the best split by one unit, `by`, and tries that split. */
-static popliner_status try_move(step_search *s, size_t first, size_t end, size_t by, bool *is_kept,
+static popliner_status try_move(step_search *s, size_t first, size_t end, size_t by,
                                 popliner_error *error) {
     popliner_status status = pl_split_copy(&s->split, &s->best_split, error);
-    *is_kept = false;
+    s->is_kept = false;
     if (status != POPLINER_OK)
         return status;
     for (size_t k = first; k < end; ++k)
         s->split.first_units[k] += by;
-    return is_allowed(s) ? try_split(s, is_kept, error) : POPLINER_OK;
+    return is_allowed(s) ? try_split(s, error) : POPLINER_OK;
 }
 
 /* Moves one or several neighbouring cuts of the best split by one unit while that makes it
@@ -567,12 +359,10 @@ static popliner_status climb(step_search *s, popliner_error *error) {
         goes_on = false;
         for (size_t i = 0; i < 2 * most; ++i)
             for (size_t first = 1; first + i / 2 < s->num_stages; ++first) {
-                bool is_kept;
-                status = try_move(s, first, first + i / 2 + 1, i % 2 == 0 ? 1 : SIZE_MAX, &is_kept,
-                                  error);
+                status = try_move(s, first, first + i / 2 + 1, i % 2 == 0 ? 1 : SIZE_MAX, error);
                 if (status != POPLINER_OK || *s->work == 0)
                     return status;
-                goes_on = goes_on || is_kept;
+                goes_on = goes_on || s->is_kept;
             }
     }
     return status;
@@ -627,7 +417,6 @@ static popliner_status wander(step_search *s, popliner_error *error) {
         return POPLINER_OK;
     memcpy(s->place, s->best_split.first_units, size);
     for (uint64_t i = 0; status == POPLINER_OK && i < num_steps; i++) {
-        bool is_kept = false;
         if (*s->work <= begun - begun / 4 || s->answer->cycles <= s->answer->bound_cycles ||
             pl_stop_is_wanted(s->q->stop))
             break;
@@ -645,8 +434,8 @@ static popliner_status wander(step_search *s, popliner_error *error) {
             continue;
         const uint64_t best = s->answer->cycles;
         if (own <= best)
-            status = try_split(s, &is_kept, error);
-        if (own < best && !is_kept) /* it does not fit */
+            status = try_split(s, error);
+        if (own < best && !s->is_kept) /* it does not fit */
             continue;
         memcpy(s->place, s->split.first_units, size);
         cycles = own;
@@ -665,11 +454,10 @@ static popliner_status shrink(step_search *s, popliner_error *error) {
                           pl_problem_peak(&s->problem, i.first_unit, i.last_unit, i.stages_to_end));
     }
     while (status == POPLINER_OK && least < s->best.peak_bytes) {
-        bool is_kept;
         s->most_bytes = least + (s->best.peak_bytes - least) / 2;
         memset(s->divided, 0, s->num_stages * sizeof *s->divided);
-        status = try_split(s, &is_kept, error);
-        if (!is_kept)
+        status = try_split(s, error);
+        if (!s->is_kept)
             least = s->most_bytes + 1;
     }
     return status;
@@ -677,12 +465,11 @@ static popliner_status shrink(step_search *s, popliner_error *error) {
 
 static popliner_status begin_with(step_search *s, const popliner_plan *plan,
                                   popliner_error *error) {
-    bool is_kept;
     if (plan == NULL || plan->num_stages != s->num_stages)
         return POPLINER_OK;
     for (size_t k = 0; k < s->num_stages; ++k)
         s->split.first_units[k] = plan->stages[k].first_unit;
-    return try_split(s, &is_kept, error);
+    return try_split(s, error);
 }
 
 /* Tries even stages: as many layers each, with the units before and after all layers. */
@@ -691,7 +478,6 @@ static popliner_status try_even(step_search *s, popliner_error *error) {
     size_t num_layers = 0;
     size_t num_before = 0;
     size_t k = 1;
-    bool is_kept;
     for (size_t unit = 0; unit < s->num_units; ++unit)
         num_layers += counts == NULL || counts[unit] != 0;
     s->split.first_units[0] = 0;
@@ -702,7 +488,7 @@ static popliner_status try_even(step_search *s, popliner_error *error) {
             s->split.first_units[k++] = unit;
         ++num_before;
     }
-    return k == s->num_stages && is_allowed(s) ? try_split(s, &is_kept, error) : POPLINER_OK;
+    return k == s->num_stages && is_allowed(s) ? try_split(s, error) : POPLINER_OK;
 }
 
 /* Tries the stages whose cycles are the most even, with the smallest sum of squares. */
@@ -727,10 +513,9 @@ static popliner_status try_most_even(step_search *s, popliner_error *error) {
         }
     }
     if (squares[0] < INFINITY) {
-        bool is_kept;
         for (size_t k = 0, at = 0; k < s->num_stages; at = next[at])
             s->split.first_units[k++] = at % row;
-        status = try_split(s, &is_kept, error);
+        status = try_split(s, error);
     }
 done:
     pl_arrays_free(&own);
@@ -772,17 +557,16 @@ static popliner_status make_plan(step_search *s, popliner_error *error) {
 
 /* ---- the game ---- */
 
-/* Runs the passes of the best split. */
-static popliner_status run_best(step_search *s, popliner_error *error) {
-    const popliner_status status = pl_split_copy(&s->split, &s->best_split, error);
-    if (status == POPLINER_OK)
-        run_split(s, UINT64_MAX);
-    return status;
+/* Raises the bound to what the game has proven. */
+static void raise_bound(step_search *s, const pl_step_game *g) {
+    s->answer->bound_cycles =
+        pl_larger(s->answer->bound_cycles, pl_add_or_never(g->bound, s->q->least_after));
 }
 
 /* Raises the bound by that of a game, and tries its best split. */
 static popliner_status begin_game(step_search *s, pl_step_game *g, popliner_error *error) {
-    bool is_kept;
+    const bool is_played = s->num_arcs < SIZE_MAX && useless_cycles(s) <= MOST_CYCLES &&
+                           s->answer->bound_cycles < useless_cycles(s);
     *g = (pl_step_game){.graph = &s->graph,
                         .order = &s->order,
                         .num_units = s->num_units,
@@ -791,34 +575,68 @@ static popliner_status begin_game(step_search *s, pl_step_game *g, popliner_erro
                         .work = s->work,
                         .stop = s->q->stop,
                         .arrays = &s->arrays};
-    if (s->q->filter != NULL || s->answer->cycles > MOST_CYCLES || s->num_arcs > MAX_ARCS_OF_GAME ||
-        s->answer->bound_cycles >= useless_cycles(s))
-        g->num_arcs = 0;
-    if (g->num_arcs == 0)
+    if (!is_played)
         return POPLINER_OK;
-    popliner_status status = run_best(s, error);
-    if (status == POPLINER_OK)
-        status = pl_step_game_begin(g, s->cycles, error);
+    const popliner_status status = pl_step_game_begin(g, error);
     if (status != POPLINER_OK)
         return status;
-    s->answer->bound_cycles = pl_larger(s->answer->bound_cycles, g->bound + s->q->least_after);
+    raise_bound(s, g);
     if (g->cycles == UINT64_MAX)
         return POPLINER_OK;
     memcpy(s->split.first_units, g->first_units, s->num_stages * sizeof *g->first_units);
-    return try_split(s, &is_kept, error);
+    return try_split(s, error);
 }
 
-/* Raises the bound as far as the game proves it. */
-static popliner_status end_game(step_search *s, pl_step_game *g, popliner_error *error) {
-    const uint64_t known = s->answer->bound_cycles;
-    if (g->num_arcs == 0 || known >= s->answer->cycles || s->best_split.num_stages == 0)
+/* Tries all splits that begin with the first stages of the current one, up to a place, as long as
+ * the mean path of the game, for which those stages take `sum`, may be short enough. */
+static popliner_status try_from(step_search *s, const pl_step_game *g, size_t at, double sum,
+                                popliner_error *error) {
+    const size_t row = s->num_units + 1;
+    popliner_status status = POPLINER_OK;
+    if (at / row == s->num_stages)
+        return try_split(s, error);
+    s->split.first_units[at / row] = at % row;
+    for (size_t i = s->first_arcs[at]; status == POPLINER_OK && i < s->first_arcs[at + 1]; ++i) {
+        const pl_step_arc *arc = &g->arcs[i];
+        const double with = sum + pl_step_game_take(g, g->passes, arc);
+        const uint64_t most = useless_cycles(s) - 1 - s->q->least_after;
+        pl_step_game_work(g, 1);
+        if (*s->work <= s->least_work || s->answer->bound_cycles >= useless_cycles(s))
+            break;
+        if ((with + g->least[1][arc->to]) * PL_STEP_CERTAIN <= (double)most)
+            status = try_from(s, g, arc->to, with, error);
+    }
+    return status;
+}
+
+/* Tries all splits that may be better than the best one, if they are few. */
+static popliner_status try_all(step_search *s, pl_step_game *g, popliner_error *error) {
+    const size_t num_places = (s->num_stages + 1) * (s->num_units + 1);
+    if (g->num_open == 0 || s->answer->bound_cycles >= useless_cycles(s))
         return POPLINER_OK;
-    const popliner_status status = run_best(s, error);
-    if (status != POPLINER_OK)
-        return status;
-    g->bound = pl_larger(g->bound, known - s->q->least_after);
-    pl_step_game_prove(g, s->answer->cycles - s->q->least_after, s->cycles);
-    s->answer->bound_cycles = pl_larger(known, g->bound + s->q->least_after);
+    s->first_arcs = pl_arrays_new(&s->arrays, num_places + 1, sizeof *s->first_arcs);
+    if (s->first_arcs == NULL)
+        return pl_fail_memory(error, "the bounds of a step");
+    pl_step_game_leave_out(g, useless_cycles(s) - 1 - s->q->least_after);
+    for (size_t at = 0, i = 0; at <= num_places; ++at) {
+        while (i < g->num_arcs && g->arcs[i].from < at)
+            ++i;
+        s->first_arcs[at] = i;
+    }
+    s->least_work = *s->work - *s->work / PARTS_OF_WORK_OF_ALL;
+    const popliner_status status = try_from(s, g, 0, 0, error);
+    if (*s->work > s->least_work)
+        s->answer->bound_cycles = pl_larger(s->answer->bound_cycles, useless_cycles(s));
+    return status;
+}
+
+/* Raises the bound as far as the game proves it; ties need no proof. */
+static popliner_status end_game(step_search *s, pl_step_game *g, popliner_error *error) {
+    if (g->num_open == 0 || s->answer->bound_cycles >= useless_cycles(s) || s->q->filter != NULL)
+        return POPLINER_OK;
+    g->bound = pl_larger(g->bound, s->answer->bound_cycles - s->q->least_after);
+    pl_step_game_prove(g, useless_cycles(s) - s->q->least_after);
+    raise_bound(s, g);
     return s->arrays.failed ? pl_fail_memory(error, "the bounds of a step") : POPLINER_OK;
 }
 
@@ -843,13 +661,13 @@ static popliner_status run_step_search(step_search *s, popliner_error *error) {
     status = find_arcs(s, error);
     if (status == POPLINER_OK && s->num_arcs < SIZE_MAX)
         status = try_most_even(s, error);
-    if (status == POPLINER_OK && s->num_arcs < SIZE_MAX)
-        status = search_beam(s, error);
     pl_step_game game;
     if (status == POPLINER_OK)
         status = begin_game(s, &game, error);
     if (status == POPLINER_OK)
         status = climb(s, error);
+    if (status == POPLINER_OK)
+        status = try_all(s, &game, error);
     /* of one stage on a device, proofs take less than to wander, which they may spare */
     if (status == POPLINER_OK && s->num_chunks == 1)
         status = end_game(s, &game, error);

@@ -41,16 +41,13 @@ typedef struct pl_step_answer {
  * limits, of which the backward ones are longer; if MEMORY is an objective, within the least memory
  * for the best split's step.
  *
- * No step is shorter than a path through its passes, which takes some passes of each stage: first
- * one through all passes of each device, one through its backward ones, and the longest one of a
- * known split. A table has the least that the stages from each unit on add to each path. A beam
- * goes through the stages and keeps, for each end, some beginnings of the least bound; the last
- * ones are simulated, and their longest paths bound the next beam. Even stages are tried first.
- * Then cuts of the best split move by a unit as long as that is faster, or as fast and better in
- * the objectives; a game raises the bound (step_game), and a sweep (step_sweep), and the search
- * wanders first. It ends after *work units of work (about ten nanoseconds each), which it
- * decreases, or when it is stopped. Errors: USAGE (the step is unknown), those of
- * pl_split_evaluate. */
+ * Even stages are tried first, and those of the most even cycles. A game raises the bound
+ * (step_game). Then cuts of the best split move by a unit as long as that is faster, or as fast and
+ * better in the objectives; all splits that the game leaves are tried if they are few, else the
+ * search wanders, and a sweep raises the bound (step_sweep). No step is shorter than a path through
+ * its passes: the longest ones of some splits refute others without a simulation. The search ends
+ * after *work units of work (about ten nanoseconds each), which it decreases, or when it is stopped.
+ * Errors: USAGE (the step is unknown), those of pl_split_evaluate. */
 popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
                                pl_step_answer *answer, popliner_error *error);
 
