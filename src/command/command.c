@@ -110,7 +110,7 @@ int popliner_command(int argc, char **argv) {
         progress_begin(!s.options.quiet);
         double start = progress_seconds();
         status = perform(&s, &error);
-        log_step(&s.log, "Total", start);
+        log_took(&s.log, "Total", progress_seconds() - start);
     }
     progress_erase();
     if (status == POPLINER_OK)

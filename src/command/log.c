@@ -89,7 +89,3 @@ void log_took(log_state *log, const char *what, double seconds) {
     log_message(log, POPLINER_LEVEL_DEBUG, "%s: %.2f s, peak memory %ld MiB", what, seconds,
                 usage.ru_maxrss / 1024);
 }
-
-void log_step(log_state *log, const char *what, double start_seconds) {
-    log_took(log, what, progress_seconds() - start_seconds);
-}

@@ -26,10 +26,8 @@ void log_message(log_state *log, popliner_level level, const char *format, ...);
 /* Writes a message of two parts, however long, also of the library. */
 void log_whole(const log_state *log, popliner_level level, const char *head, const char *text);
 
-/* Writes, for -v, how long `what` took, or took since `start_seconds`, and the process's peak
- * memory. */
+/* Writes, for -v, how long `what` took, and the process's peak memory. */
 void log_took(log_state *log, const char *what, double seconds);
-void log_step(log_state *log, const char *what, double start_seconds);
 
 /* Writes a text without what would break the line or what a terminal obeys, as names come from
  * files; the signs of `kept` stay. */

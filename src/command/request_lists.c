@@ -299,13 +299,26 @@ static popliner_status set_links(request *r, const session *s, const popliner_co
     return POPLINER_OK;
 }
 
+enum { NUM_IPUS = POPLINER_MAX_IPU + 1 };
+
+/* Values by IPU, up to the last one that has any. */
+typedef struct ipu_values {
+    popliner_ipu_value *items; /* [NUM_IPUS], of which `count` are set */
+    size_t count;
+} ipu_values;
+
+static void set_value(ipu_values *values, size_t ipu, uint64_t value) {
+    for (; values->count <= ipu; values->count++)
+        values->items[values->count] = (popliner_ipu_value){values->count, NOT_SAID};
+    values->items[ipu].value = value;
+}
+
 /* Sets the values of single IPUs: those of the options, then a speed of all IPUs where a stage may
- * run, then those of a file of costs. A limit is also what a single reserve is kept
- * of: `memory_bytes`, or NOT_SAID. */
+ * run, then those of a file of costs. A limit is also what a single reserve is kept of:
+ * `memory_bytes`, or NOT_SAID. */
 static popliner_status set_values(request *r, ipu_list list, const session *s,
                                   const popliner_costs_file *file, uint64_t memory_bytes,
                                   popliner_error *error) {
-    enum { NUM_IPUS = POPLINER_MAX_IPU + 1 };
     popliner_solver_options *o = &r->solver;
     const by_ipu *asked = &s->options.lists[list];
     const struct {
@@ -327,17 +340,16 @@ static popliner_status set_values(request *r, ipu_list list, const session *s,
     const size_t num_reserved = list == LIST_LIMITS ? o->num_ipu_reserves : 0;
     if (asked->count + num_told + num_spread + num_reserved == 0)
         return POPLINER_OK;
-    popliner_ipu_value *own = r->ipu_lists[list] = calloc(NUM_IPUS, sizeof *own);
-    if (own == NULL)
+    ipu_values own = {.items = malloc(NUM_IPUS * sizeof *own.items)};
+    r->ipu_lists[list] = own.items;
+    if (own.items == NULL)
         return fail_memory(error, "the constraints");
-    for (size_t ipu = 0; ipu < NUM_IPUS; ipu++)
-        own[ipu] = (popliner_ipu_value){ipu, NOT_SAID};
     for (size_t i = 0; i < num_reserved; i++)
-        own[o->ipu_reserves[i].ipu].value = memory_bytes;
+        set_value(&own, o->ipu_reserves[i].ipu, memory_bytes);
     for (size_t i = 0; i < num_told; i++)
-        own[told[i].ipu].value = told[i].value;
+        set_value(&own, told[i].ipu, told[i].value);
     for (size_t i = 0; i < num_spread && i < NUM_IPUS; i++)
-        own[o->num_mapped_stages > 0 ? o->device_map[i] : i].value = asked->all.bytes;
+        set_value(&own, o->num_mapped_stages > 0 ? o->device_map[i] : i, asked->all.bytes);
     for (size_t i = 0; i < asked->count; i++) {
         const popliner_ipu_link *v = &asked->items[i].link;
         for (size_t ipu = v->first_ipu; ipu <= v->second_ipu; ipu++) {
@@ -346,15 +358,14 @@ static popliner_status set_values(request *r, ipu_list list, const session *s,
                                   "--%s: no stage can run on IPU %zu; see --num-ipus and "
                                   "--device-map",
                                   list == LIST_SPEEDS ? "ipu-speed" : "reserve", ipu);
-            own[ipu].value = v->bytes;
+            set_value(&own, ipu, v->bytes);
         }
     }
     size_t count = 0;
-    for (size_t ipu = 0; ipu < NUM_IPUS; ipu++)
-        if (own[ipu].value != NOT_SAID &&
-            (list != LIST_SPEEDS || own[ipu].value != POPLINER_SPEED_ONE))
-            own[count++] = own[ipu];
-    *lists[list].array = own;
+    for (const popliner_ipu_value *v = own.items; v < own.items + own.count; v++)
+        if (v->value != NOT_SAID && (list != LIST_SPEEDS || v->value != POPLINER_SPEED_ONE))
+            own.items[count++] = *v;
+    *lists[list].array = own.items;
     *lists[list].count = count;
     return POPLINER_OK;
 }

@@ -125,7 +125,7 @@ static popliner_status read_costs(session *s, popliner_error *error) {
     const popliner_pipeline pipeline = request_pipeline(r, stages_to_know(o, r));
     TRY(read_file(o, &pipeline, &s->read, error));
     TRY(check_file(s, error));
-    log_step(&s->log, "Reading the costs", start);
+    log_took(&s->log, "Reading the costs", progress_seconds() - start);
     const popliner_costs_file *info = s->read;
     if (info->unit_order != NULL && options_have_several(o))
         log_message(&s->log, POPLINER_LEVEL_WARNING,
