@@ -132,51 +132,47 @@ static void diagnose_program_types(const pl_explained *explained, pl_diagnosis *
 
 /* ---- Memory categories ----------------------------------------------------------------------- */
 
-/* Sums by category and tile: item category * num_tiles + tile. */
-static void sum_categories(const pl_explained *explained, uint64_t *explained_bytes,
-                           uint64_t *truth_bytes) {
+/* Adds a tile to the rows of the categories. truth_bytes[category * tiles + tile] is the compiler's
+ * account; without one, it counts the variables. */
+static void add_categories(const pl_explained *explained, size_t tile, uint64_t *truth_bytes,
+                           pl_diagnosis_category *rows) {
     const popliner_profile *p = explained->chain->profile;
-    size_t num_tiles = p->target.num_tiles;
-    for (size_t tile = 0; tile < num_tiles; tile++)
-        for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1];
-             i++) {
-            size_t item = p->variable_category[i] * num_tiles + tile;
-            if (p->num_category_parts == 0) /* the compiler gives no other sum */
-                truth_bytes[item] += p->variable_size_bytes[i];
-            if (explained->variable_marks[i] == PL_MARK_TOUCHED)
-                explained_bytes[item] += p->variable_size_bytes[i];
-        }
-    for (size_t part = 0; part < p->num_category_parts; part++)
-        pl_series_add(p, p->category_memory[part], 1,
-                      truth_bytes + part / PL_NUM_CATEGORY_PARTS * num_tiles);
+    uint64_t explained_bytes[PL_MAX_CATEGORIES] = {0};
+    for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
+        const size_t category = p->variable_category[i];
+        if (p->num_category_parts == 0)
+            truth_bytes[category * p->target.num_tiles + tile] += p->variable_size_bytes[i];
+        if (explained->variable_marks[i] == PL_MARK_TOUCHED)
+            explained_bytes[category] += p->variable_size_bytes[i];
+    }
     for (size_t category = 0; category < p->num_categories; category++) {
-        int code = explained->code_of_category[category];
-        for (size_t tile = 0; code < PL_NUM_DIAGNOSED_CODE && tile < num_tiles; tile++)
-            explained_bytes[category * num_tiles + tile] += explained->code_bytes[code][tile];
+        const int code = explained->code_of_category[category];
+        const uint64_t truth = truth_bytes[category * p->target.num_tiles + tile];
+        if (code < PL_NUM_DIAGNOSED_CODE)
+            explained_bytes[category] += explained->code_bytes[code][tile];
+        rows[category].truth_bytes += truth;
+        rows[category].explained_bytes += explained_bytes[category];
+        rows[category].tiles_exceeded += explained_bytes[category] > truth;
     }
 }
 
 /* Fills the categories. O(variables + categories * tiles). */
 static void diagnose_categories(const pl_explained *explained, pl_diagnosis *d) {
     const popliner_profile *p = explained->chain->profile;
-    size_t num_tiles = p->target.num_tiles;
+    const size_t num_tiles = p->target.num_tiles;
+    pl_diagnosis_category rows[PL_MAX_CATEGORIES] = {{0}};
     pl_arrays own = {0};
-    uint64_t *explained_bytes =
-        pl_arrays_new(&own, p->num_categories * num_tiles, sizeof *explained_bytes);
     uint64_t *truth_bytes = pl_arrays_new(&own, p->num_categories * num_tiles, sizeof *truth_bytes);
-    d->categories = pl_arrays_new(&d->arrays, p->num_categories, sizeof *d->categories);
-    const bool has_memory = !own.failed && !d->arrays.failed;
-    if (has_memory)
-        sum_categories(explained, explained_bytes, truth_bytes);
-    for (size_t category = 0; has_memory && category < p->num_categories; category++) {
-        pl_diagnosis_category row = {.name = pl_profile_string(p, p->category_name[category])};
-        for (size_t i = category * num_tiles; i < (category + 1) * num_tiles; i++) {
-            row.truth_bytes += truth_bytes[i];
-            row.explained_bytes += explained_bytes[i];
-            row.tiles_exceeded += explained_bytes[i] > truth_bytes[i];
-        }
-        if (row.truth_bytes > 0 || row.explained_bytes > 0)
-            d->categories[d->num_categories++] = row;
+    for (size_t part = 0; !own.failed && part < p->num_category_parts; part++)
+        pl_series_add(p, p->category_memory[part], 1,
+                      truth_bytes + part / PL_NUM_CATEGORY_PARTS * num_tiles);
+    for (size_t tile = 0; !own.failed && tile < num_tiles; tile++)
+        add_categories(explained, tile, truth_bytes, rows);
+    for (size_t category = 0; category < p->num_categories; category++) {
+        rows[category].name = pl_profile_string(p, p->category_name[category]);
+        if (rows[category].truth_bytes + rows[category].explained_bytes > 0 &&
+            pl_arrays_grow(&d->arrays, &d->categories, d->num_categories + 1, sizeof *rows))
+            d->categories[d->num_categories++] = rows[category];
     }
     pl_arrays_end(&own, &d->arrays);
 }
