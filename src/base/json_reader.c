@@ -31,33 +31,28 @@ static bool is_of_memory(const json_error_t *failure) {
     return failure->line < 0 || json_error_code(failure) == json_error_out_of_memory;
 }
 
-/* Parses the document as `["xxx...", document]`, because jansson drops bytes of a text or number
+/* Parses the document as `["   ...", document]`, because jansson drops bytes of a text or number
  * when memory is too short to enlarge its buffer, and goes on. Only a text or number longer than
  * all before it enlarges the buffer, and the first text is as long as any other: if it is whole, so
  * are all. Its length is odd, since jansson reads on where a quote at the end is dropped: then the
- * quote never enlarges the buffer, whose sizes are powers of two. Sets *is_whole. */
-static json_t *parse_in_frame(const char *bytes, size_t length, bool *is_whole,
-                              json_error_t *failure) {
+ * quote never enlarges the buffer, whose sizes are powers of two. */
+static json_t *parse_in_frame(const char *bytes, size_t length, json_error_t *failure) {
     const size_t padding = longest_stretch(bytes, length) | 1;
     pl_text text = {0};
     json_t *root = NULL;
-    *is_whole = false;
     *failure = (json_error_t){.line = -1};
-    pl_text_add(&text, "[\"");
-    for (size_t i = 0; i < padding; i++)
-        pl_text_append(&text, "x", 1);
-    pl_text_add(&text, "\",");
+    pl_text_format(&text, "[\"%*s\",", (int)padding, "");
     pl_text_append(&text, bytes, length);
     pl_text_add(&text, "]");
     json_t *frame =
         text.failed ? NULL : json_loadb(text.data, text.length, JSON_REJECT_DUPLICATES, failure);
     free(text.data);
-    if (json_array_size(frame) > 2) {
+    if (json_string_length(json_array_get(frame, 0)) != padding)
+        failure->line = frame == NULL ? failure->line : -1; /* memory is short */
+    else if (json_array_size(frame) > 2)
         failure->line = 0; /* memory suffices, but the document goes on past its end: "{}, {}" */
-    } else if (json_array_size(frame) == 2) {
-        *is_whole = json_string_length(json_array_get(frame, 0)) == padding;
+    else
         root = json_incref(json_array_get(frame, 1));
-    }
     json_decref(frame);
     return root;
 }
@@ -65,14 +60,11 @@ static json_t *parse_in_frame(const char *bytes, size_t length, bool *is_whole,
 static popliner_status parse(const char *bytes, size_t length, const char *path, json_t **root,
                              popliner_error *error) {
     json_error_t failure;
-    bool is_whole;
-    *root = parse_in_frame(bytes, length, &is_whole, &failure);
-    if (*root != NULL && is_whole)
+    *root = parse_in_frame(bytes, length, &failure);
+    if (*root != NULL)
         return POPLINER_OK;
-    bool is_memory = *root != NULL || is_of_memory(&failure);
+    bool is_memory = is_of_memory(&failure);
     bool is_too_deep = json_error_code(&failure) == json_error_stack_overflow;
-    json_decref(*root);
-    *root = NULL;
     /* without the frame, for the right position and message; a text that was cut looks like a
      * mistake in the document the first time, but not twice */
     if (!is_memory && !is_too_deep) {
