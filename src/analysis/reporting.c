@@ -261,7 +261,7 @@ popliner_status pl_analysis_keep_section(popliner_analysis *a, popliner_section 
     popliner_status status = check_section(a, section, certificate, POPLINER_FORMAT_TSV, error);
     if (status == POPLINER_OK)
         status = write_section(a, section, model, certificate, sheet, error);
-    return pl_sheet_finish_kept(sheet, status, error);
+    return status == POPLINER_OK && sheet->text.failed ? pl_fail_memory(error, "a table") : status;
 }
 
 popliner_status pl_analysis_section(popliner_analysis *a, popliner_section section,

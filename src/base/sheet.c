@@ -348,13 +348,6 @@ void pl_sheet_clear(pl_sheet *sheet) {
     *sheet = (pl_sheet){0};
 }
 
-popliner_status pl_sheet_finish_kept(const pl_sheet *sheet, popliner_status status,
-                                     popliner_error *error) {
-    const bool failed = sheet->text.failed;
-    assert(status != POPLINER_OK || failed || sheet->column == 0);
-    return status == POPLINER_OK && failed ? pl_fail_memory(error, "a table") : status;
-}
-
 popliner_status pl_sheet_finish(pl_sheet *sheet, popliner_status status, char **result,
                                 popliner_error *error) {
     assert(status != POPLINER_OK || sheet->text.failed || sheet->column == 0);

@@ -58,8 +58,8 @@ typedef struct pl_cell {
     } value;
 } pl_cell;
 
-/* Begin with pl_sheet_begin, end with pl_sheet_finish, or with pl_sheet_finish_kept and
- * pl_sheet_clear. */
+/* Begin with pl_sheet_begin, end with pl_sheet_finish, or with pl_sheet_clear if it is
+ * stored. */
 typedef struct pl_sheet {
     popliner_format format;
     bool is_naming;       /* no row has begun: columns are named */
@@ -110,9 +110,7 @@ void pl_sheet_made(pl_sheet *sheet, pl_text value);      /* frees the text; empt
 /* Writes an id of 64 bits; in JSON as a text, as a double could not hold it. 0: none. */
 void pl_sheet_id(pl_sheet *sheet, uint64_t id);
 
-/* Ends a stored sheet, which the caller then clears. Errors: MEMORY. */
-popliner_status pl_sheet_finish_kept(const pl_sheet *sheet, popliner_status status,
-                                     popliner_error *error);
+/* Frees a stored sheet. */
 void pl_sheet_clear(pl_sheet *sheet);
 
 /* Sets *result to the text unless memory ran short or `status` is a failure. The last row must be
