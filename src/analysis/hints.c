@@ -50,22 +50,13 @@ typedef struct trial {
 
 /* ---- the list ---- */
 
-/* Keeps a text, which it frees, with the certificate; "" when memory is short. */
-static const char *keep(const hinting *h, pl_text *made) {
-    pl_arrays *arrays = &h->c->arrays;
-    arrays->failed = arrays->failed || made->failed;
-    const char *kept = arrays->failed ? NULL : pl_arrays_text(arrays, pl_text_string(made));
-    free(made->data);
-    return kept == NULL ? "" : kept;
-}
-
 static const char *text_of(const hinting *h, const char *format, ...) {
     pl_text text = {0};
     va_list arguments;
     va_start(arguments, format);
     pl_text_add_format(&text, format, arguments);
     va_end(arguments);
-    return keep(h, &text);
+    return pl_arrays_take(&h->c->arrays, &text);
 }
 
 /* Adds a hint with the result of its trial (NULL: none). */
@@ -111,7 +102,7 @@ static const char *constraint_option(const hinting *h, const char *before,
     pl_text text = {0};
     pl_text_format(&text, "%s%s", before, option_of(h, ""));
     pl_certificate_word_constraint(h->c, c, &text);
-    return keep(h, &text);
+    return pl_arrays_take(&h->c->arrays, &text);
 }
 
 /* ---- solving again ---- */
@@ -231,7 +222,7 @@ static const char *words_of(const trial *t, bool with_ipus, const char *after) {
     else if (is_limited)
         pl_text_format(&text, ", %.*f %% too much", share < 110 ? 1 : 0, share - 100);
     pl_text_add(&text, after);
-    return keep(h, &text);
+    return pl_arrays_take(&h->c->arrays, &text);
 }
 
 /* ---- where it fits ---- */
@@ -321,7 +312,7 @@ static void add_cycles(hinting *h) {
     if (t.num_ipus != own->num_ipus)
         pl_text_format(&words, ", on %zu %s", t.num_ipus, pl_certificate_devices(h->c, 2));
     pl_text_format(&words, "; %s", words_of(&t, false, ""));
-    add(h, "Try", &t, option_of(h, "objective cycles"), keep(h, &words));
+    add(h, "Try", &t, option_of(h, "objective cycles"), pl_arrays_take(&h->c->arrays, &words));
 }
 
 static void add_need(hinting *h) {
@@ -388,7 +379,7 @@ static void add_limit(hinting *h, size_t ipu, uint64_t limit_bytes) {
     if (ipu != SIZE_MAX)
         pl_text_format(&option, "%zu=", ipu);
     pl_text_format(&option, "%" PRIu64, bytes);
-    add(h, "Enough", NULL, keep(h, &option),
+    add(h, "Enough", NULL, pl_arrays_take(&h->c->arrays, &option),
         bytes == limit_bytes ? such(h, limit_bytes)
                              : text_of(h, "of which %s keeps %s free, %s", names->reserve,
                                        PL_GROUPED(bytes - limit_bytes), such(h, UINT64_MAX)));
@@ -399,7 +390,7 @@ static void add_limits(hinting *h) {
     pl_text option = {0};
     pl_text_format(&option, "%s ", h->c->input.option_names.mem_per_tile);
     const uint64_t most_bytes = pl_certificate_add_needs(h->c, &option);
-    const char *kept = keep(h, &option);
+    const char *kept = pl_arrays_take(&h->c->arrays, &option);
     if (most_bytes > 0)
         add(h, "Enough", NULL, kept, such(h, most_bytes));
 }

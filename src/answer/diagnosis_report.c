@@ -72,10 +72,7 @@ static int compare_missing(const void *left, const void *right) {
 static const char *words_of(pl_arrays *arrays, const char *category) {
     pl_text text = {0};
     pl_text_add_words(&text, category);
-    const char *words = pl_arrays_text(arrays, pl_text_string(&text));
-    arrays->failed = arrays->failed || text.failed;
-    free(text.data);
-    return words;
+    return pl_arrays_take(arrays, &text);
 }
 
 /* Adds up the list by category: [*count], the largest first. */

@@ -107,6 +107,14 @@ void pl_arrays_end(pl_arrays *part, pl_arrays *of) {
     pl_arrays_free(part);
 }
 
+const char *pl_arrays_take(pl_arrays *arrays, pl_text *made) {
+    arrays->failed = arrays->failed || made->failed;
+    const char *own = pl_arrays_text(arrays, pl_text_string(made));
+    free(made->data);
+    *made = (pl_text){0};
+    return own == NULL ? "" : own;
+}
+
 void pl_text_append(pl_text *text, const char *bytes, size_t length) {
     if (text->failed || !pl_grow(&text->data, &text->capacity, text->length + length + 1, 1)) {
         text->failed = true;

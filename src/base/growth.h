@@ -58,6 +58,9 @@ static inline const char *pl_text_string(const pl_text *text) {
     return text->failed || text->data == NULL ? "" : text->data;
 }
 
+/* Moves a text that was made into `arrays`, and returns it; "" after a failure of either. */
+const char *pl_arrays_take(pl_arrays *arrays, pl_text *made);
+
 void pl_text_append(pl_text *text, const char *bytes, size_t length);
 void pl_text_add(pl_text *text, const char *string);
 void pl_text_add_number(pl_text *text, uint64_t number); /* like %u, but faster */

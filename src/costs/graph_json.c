@@ -55,9 +55,8 @@ static const char *make_name(reader *r, const char *name, int64_t id) {
         pl_text_add(&text, name);
     if (is_known)
         pl_text_format(&text, " (%" PRId64 ")", id);
-    name = text.failed ? NULL : pl_arrays_text(&r->graph.arrays, text.data);
-    free(text.data);
-    return r->names.arrays.failed ? NULL : name;
+    name = pl_arrays_take(&r->graph.arrays, &text);
+    return r->names.arrays.failed || r->graph.arrays.failed ? NULL : name;
 }
 
 static bool has(reader *r, bool memory, const char *what) {

@@ -71,12 +71,10 @@ static void suggest_regex(const pl_operations *operations, const pl_layers *laye
         for (const char *c = all.names.items[best - all.items]; *c != '\0'; c++)
             pl_text_format(&text, *c == '.' ? "\\%c" : "%c", *c);
         pl_text_add(&text, "(\\d+)");
-        all.arrays.failed = text.failed;
-        d->told.suggested_regex = pl_arrays_text(&d->arrays, pl_text_string(&text));
+        d->told.suggested_regex = pl_arrays_take(&d->arrays, &text);
         d->told.suggestion_example =
             pl_arrays_text(&d->arrays, pl_operation_at(operations, best->first_operation)->name);
         d->told.suggested_layers = best->num_numbers;
-        free(text.data);
     }
     pl_regex_free(regex);
     pl_names_free(&all.names);
@@ -326,24 +324,23 @@ static void find_steps(const pl_explained *explained, pl_diagnosis *d) {
 static void contradict(pl_diagnosis *d) {
     const char **list = pl_arrays_new(&d->arrays, d->num_categories + 1, sizeof *list);
     pl_text text = {0};
-    if (d->told.tiles_off > 0 && d->told.tiles_off != SIZE_MAX)
+    d->told.contradictions = list;
+    if (list != NULL && d->told.tiles_off > 0 && d->told.tiles_off != SIZE_MAX) {
         pl_text_format(&text,
                        "Explained and missing bytes do not add up to the compiler's account on %zu "
                        "tiles. Do not trust what the diagnosis says is missing.",
                        d->told.tiles_off);
-    for (size_t i = 0; list != NULL && i <= d->num_categories; i++) {
-        if (text.length > 0)
-            list[d->told.num_contradictions++] = pl_arrays_text(&d->arrays, text.data);
-        text.length = 0;
-        if (i < d->num_categories && d->categories[i].tiles_exceeded > 0)
-            pl_text_format(&text,
-                           "More bytes of category %s are explained than the compiler counts on "
-                           "%zu tiles. Do not trust what stages need of it.",
-                           d->categories[i].name, d->categories[i].tiles_exceeded);
+        list[d->told.num_contradictions++] = pl_arrays_take(&d->arrays, &text);
     }
-    d->told.contradictions = list;
-    d->arrays.failed = d->arrays.failed || text.failed;
-    free(text.data);
+    for (size_t i = 0; list != NULL && i < d->num_categories; i++) {
+        if (d->categories[i].tiles_exceeded == 0)
+            continue;
+        pl_text_format(&text,
+                       "More bytes of category %s are explained than the compiler counts on %zu "
+                       "tiles. Do not trust what stages need of it.",
+                       d->categories[i].name, d->categories[i].tiles_exceeded);
+        list[d->told.num_contradictions++] = pl_arrays_take(&d->arrays, &text);
+    }
 }
 
 popliner_status pl_diagnose(pl_stage_meter *meter, bool layer_operations_only,

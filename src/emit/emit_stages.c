@@ -157,10 +157,7 @@ static const char *path_of(pl_emission *e, const char *layer) {
     const char *hole = strstr(path, PL_EMIT_HOLE);
     pl_text text = {0};
     pl_text_format(&text, "%.*s%s%s", (int)(hole - path), path, layer, hole + strlen(PL_EMIT_HOLE));
-    e->arrays.failed = e->arrays.failed || text.failed;
-    const char *own = text.failed ? NULL : pl_arrays_text(&e->arrays, text.data);
-    free(text.data);
-    return own;
+    return pl_arrays_take(&e->arrays, &text);
 }
 
 static void list_modules(pl_emission *e) {

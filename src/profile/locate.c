@@ -19,10 +19,7 @@ static const char *join(pl_arrays *paths, const char *directory, const char *mid
                         const char *name) {
     pl_text path = {0};
     pl_text_format(&path, "%s/%s%s", directory, middle, name);
-    const char *own = path.failed ? NULL : pl_arrays_text(paths, path.data);
-    paths->failed = paths->failed || own == NULL;
-    free(path.data);
-    return own == NULL ? "" : own;
+    return pl_arrays_take(paths, &path);
 }
 
 static bool is_file(const char *path) {
