@@ -111,7 +111,7 @@ popliner_status popliner_costs_check_pipeline(const popliner_costs *costs,
         return status;
     return pl_fail(error, POPLINER_ERROR_USAGE,
                    "schedule %s, recompute %s, copies %s: the costs are for %s, %s, %s; make them "
-                   "for this pipeline",
+                   "for this pipeline, or read their file for it",
                    pl_schedule_name(wanted.schedule), pl_recompute_name(wanted.recompute),
                    pl_copies_rule_name(wanted.copies.rule), pl_schedule_name(made->schedule),
                    pl_recompute_name(made->recompute), pl_copies_rule_name(made->copies.rule));

@@ -73,8 +73,9 @@ class ChainView {
         replace(this.strip, this.picture = svg('svg', { width, height,
             viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true' },
         yAxis(own.ticks(0, this.most, 4), this.y, CHAIN.left, width - CHAIN.right, own.tick),
-        plan.hasNoPlan() ? null : this.bars(own), this.limits(own),
+        plan.hasNoPlan() ? null : this.bars(own),
         cuts.map((unit) => svgLine(this.x(unit), CHAIN.top, this.x(unit), BASE, 'cut')),
+        this.limits(own), // whose names a cut would cross
         this.rules(), (plan.best?.cuts || []).map((unit) => svg('path', { class: 'mark',
             d: `M${this.x(unit)} ${BASE + 4}l5 8h-10Z` })), this.labels()), this.handles);
         replace(this.buttons, !model.hasCycles ? null : choices('What bars show',
@@ -128,7 +129,7 @@ class ChainView {
                 this.isOfTime || this.model.needs.length < 2 || wide <= 30 ? null : svg('path', {
                     class: 'whisker', d: `M${x0 + wide - 18} ${this.y(s.most)}h8m-4 0V${
                         this.y(s.least)}m-4 0h8` }),
-                this.isOfTime && value < slowest && BASE - need > 24 ? text(BASE - 8, 'on-bar',
+                this.isOfTime && value < slowest && BASE - need > 24 ? text(BASE - 8, 'on-pale',
                     `then waits ${own.text(slowest - value)}`, 'waits') : null,
                 i === plan.chosenStage ? box(BASE + 1, BASE + 4, 0, { class: 'chosen-stage' })
                     : null,

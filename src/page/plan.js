@@ -13,7 +13,7 @@ const MOST_IPUS = 65536;
 const MORE_IPUS = 16; // that are tried against memory
 const FRONT_DELAY_MS = 120;
 // Facts of a stage that stand elsewhere, or under another name.
-const OWN_FACTS = /^(first|last|least|expected|most|(unit|layer|verdict)_.*)$/;
+const OWN_FACTS = /^(first|last|least|expected|most|margin_spreads|(unit|layer|verdict)_.*)$/;
 
 const titleOf = (name) => named(objectiveWords[name].title);
 
@@ -238,6 +238,7 @@ class PlanView {
     // ---- drawing ----
 
     show() {
+        this.status.textContent = ''; // it was about what was shown
         this.split = Model.evaluate(this.model, this.settings, this.cuts);
         this.chosenStage = Math.min(this.chosenStage ?? this.split.document.bottleneck,
             this.cuts.length);

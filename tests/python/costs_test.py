@@ -123,6 +123,8 @@ class Solving(unittest.TestCase):
                 self.assertEqual(answer.json(), told)
         # 3 + 4 and 3 * 2 copies of 2 + 2
         self.assertEqual(popliner.Costs.read(path, schedule="popart").evaluate("b").peak_bytes, 19)
+        with self.assertRaisesRegex(popliner.UsageError, "copies 1f1b.*or read their file for it"):
+            popliner.Costs.read(path, schedule="popart").solve(copies="1f1b", num_ipus=2)
         self.assertEqual(costs.evaluate("b", schedule="popart", mem_per_tile=18).text()
                          .splitlines()[:2],
                          ["Fits on 2 devices. The tightest is stage 1, with 11 of 18 bytes.",
