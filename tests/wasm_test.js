@@ -321,7 +321,6 @@ function checkArguments(solver) {
         ['method', [9], (it) => answer('method', it)],
         ['cut_rules', [[0], [0, 3], [0, 0, 0]], (it) => answer('cut_rules', it)],
         ['link_bandwidth', [[5], [5, 0], [5, 5, 5]], (it) => answer('link_bandwidth', it)],
-        ['num_ipus', [65537], (it) => table.answer('sweep', { num_ipus: it })],
         ['size', [1], (it) => answer('size', it)],
     ];
     let count = 0;
@@ -360,20 +359,6 @@ function checkArguments(solver) {
     console.log(`${count} wrong arguments are rejected`);
 }
 
-// The sweep is one answer after another.
-function checkSweep(table, request) {
-    const own = Object.assign({}, request, { num_ipus: 4 });
-    delete own.device_map;
-    for (const { value, status, objectives } of JSON.parse(table.answer('sweep', own)).results) {
-        const plan = JSON.parse(table.answer('plan', Object.assign({}, own, { num_ipus: value })));
-        if (own.objectives[0] === 'balance')
-            continue; // completed in a plan
-        assert.strictEqual(status === 'unknown' ? 'infeasible' : status, plan.status);
-        if (status === 'optimal')
-            assert.deepStrictEqual(objectives, plan.objectives);
-    }
-}
-
 async function main() {
     if (module_ === '') {
         console.log('Skipped: there is no module, because clang makes none here');
@@ -399,7 +384,6 @@ async function main() {
         if (!isFront && i % 4 === 0)
             checkEmitted(solver, table, words, emitted);
         if (i % 10 === 0)
-            checkSweep(table, request);
         table.free();
         const answer = JSON.parse(own);
         seen.front += isFront && answer.results.length > 1;

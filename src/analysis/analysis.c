@@ -46,29 +46,22 @@ popliner_status pl_analysis_create(const popliner_analysis_options *options,
     pl_recorder_begin(&made->recorder, &callers, &made->listener);
     if (status == POPLINER_OK)
         status = pl_option_names_take(options->option_names, &made->option_names, error);
-    made->layer_order = options->layer_order;
+    made->layer_options = (pl_layer_options){
+        .name_regex = pl_arrays_text(&made->texts, options->layer_name_regex),
+        .first_layer_regex = pl_arrays_text(&made->texts, options->first_layer_regex),
+        .order = options->layer_order,
+        .listener = &made->listener,
+        .name_regex_name = made->option_names.layer_name_regex,
+        .first_layer_regex_name = made->option_names.first_layer_regex,
+        .name_regex_hint = made->option_names.layer_name_regex_hint,
+    };
     made->num_threads = options->num_threads;
     made->bounds.should_stop = options->should_stop;
     made->bounds.user = options->should_stop_user;
     made->bounds.max_bytes = options->max_memory_bytes;
-    made->layer_name_regex = pl_arrays_text(&made->texts, options->layer_name_regex);
-    made->first_layer_regex = pl_arrays_text(&made->texts, options->first_layer_regex);
     if (status == POPLINER_OK && made->texts.failed)
         status = pl_fail_memory(error, "the analysis");
     return finish(made, status, analysis);
-}
-
-/* Returns the options for finding layers. */
-static pl_layer_options layer_options(const popliner_analysis *a) {
-    return (pl_layer_options){
-        .name_regex = a->layer_name_regex,
-        .first_layer_regex = a->first_layer_regex,
-        .order = a->layer_order,
-        .listener = &a->listener,
-        .name_regex_name = a->option_names.layer_name_regex,
-        .first_layer_regex_name = a->option_names.first_layer_regex,
-        .name_regex_hint = a->option_names.layer_name_regex_hint,
-    };
 }
 
 popliner_status popliner_analysis_options_check(const popliner_analysis_options *options,
@@ -79,10 +72,8 @@ popliner_status popliner_analysis_options_check(const popliner_analysis_options 
         pl_struct_take(&o, sizeof o, options, "popliner_analysis_options", error);
     if (status == POPLINER_OK)
         status = pl_analysis_create(&o, &empty, error);
-    if (status == POPLINER_OK) {
-        const pl_layer_options layers = layer_options(empty);
-        status = pl_layer_options_check(&layers, error);
-    }
+    if (status == POPLINER_OK)
+        status = pl_layer_options_check(&empty->layer_options, error);
     popliner_analysis_free(empty);
     return status;
 }
@@ -309,12 +300,11 @@ popliner_status popliner_analysis_operations(popliner_analysis *analysis,
 }
 
 static popliner_status find_layers(popliner_analysis *a, popliner_error *error) {
-    const pl_layer_options options = layer_options(a);
     PL_TRY(find_operations(a, error));
     const double start = pl_clock_seconds();
     if (a->layers != NULL)
         return POPLINER_OK;
-    PL_TRY(pl_layers_assign(a->profile, a->operations, &options, &a->layers, error));
+    PL_TRY(pl_layers_assign(a->profile, a->operations, &a->layer_options, &a->layers, error));
     pl_step(&a->listener, "Finding the layers", start);
     return POPLINER_OK;
 }

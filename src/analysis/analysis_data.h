@@ -11,6 +11,7 @@
 #include "base/threads.h"
 #include "diagnosis/diagnosis.h"
 #include "memory/passes.h"
+#include "model/layers.h"
 #include "pipeline/pipeline.h"
 #include "popliner/analysis.h"
 #include "popliner/report.h"
@@ -46,12 +47,10 @@ typedef struct pl_analysis_file {
 } pl_analysis_file;
 
 struct popliner_analysis {
-    popliner_listener listener; /* calls the recorder, which calls the caller's listener */
-    pl_recorder recorder;       /* warnings about the profile, not about a request */
-    pl_arrays texts;            /* own these and the names of files */
-    char *layer_name_regex;     /* NULL: the default */
-    char *first_layer_regex;
-    popliner_layer_order layer_order;
+    popliner_listener listener;     /* calls the recorder, which calls the caller's listener */
+    pl_recorder recorder;           /* warnings about the profile, not about a request */
+    pl_arrays texts;                /* own these and the names of files */
+    pl_layer_options layer_options; /* of `texts`, option_names and the listener */
     size_t num_threads;
     popliner_option_names option_names; /* complete */
     pl_bounds bounds;                   /* of the current call */

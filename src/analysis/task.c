@@ -357,16 +357,6 @@ static popliner_status find_cycles(const pl_task *t, popliner_recompute way, pl_
                                    arrays, cycles, error);
 }
 
-/* Adds the cycles, if there are any. */
-static popliner_status add_cycles(pl_task *t, const uint64_t *cycles, popliner_error *error) {
-    popliner_costs *costs = t->costs;
-    if (cycles == NULL)
-        return POPLINER_OK;
-    PL_TRY(pl_costs_add_cycles(costs, error));
-    memcpy(costs->cycles.listed, cycles, pl_triangle_size(costs->num_units) * sizeof *cycles);
-    return POPLINER_OK;
-}
-
 popliner_status pl_task_measure_work(pl_task *t, const popliner_plan *plan, popliner_error *error) {
     pl_stage_meter *meter = t->analysis->models[t->model].meter;
     const uint64_t *cuts_bytes = t->stages != NULL ? t->stages->cuts_bytes : NULL;
@@ -381,22 +371,19 @@ popliner_status pl_task_measure_work(pl_task *t, const popliner_plan *plan, popl
     }
     for (size_t unit = 1; status == POPLINER_OK && unit < num_units; unit++)
         pl_costs_set_cut(t->costs, unit, cuts_bytes[unit]);
-    /* all stages by one of the ways, then those of the plan by their own */
-    for (int way = PL_NUM_RECOMPUTES, num_ways = 0; status == POPLINER_OK && way-- > 0;) {
+    for (int way = 0; way < PL_NUM_RECOMPUTES; way++) {
         uint64_t *cycles = NULL;
-        bool is_used = t->given == NULL && way == (int)t->pipeline.recompute;
-        for (size_t i = 0; t->given != NULL && i < plan->num_stages; i++)
-            is_used = is_used || way == (int)t->given[i];
-        if (is_used)
-            status = find_cycles(t, (popliner_recompute)way, &own, &cycles, error);
-        if (status == POPLINER_OK && cycles != NULL && num_ways++ == 0)
-            status = add_cycles(t, cycles, error);
-        for (size_t i = 0; status == POPLINER_OK && cycles != NULL && i < plan->num_stages; i++) {
-            const size_t first = plan->stages[i].first_unit;
-            const size_t last = plan->stages[i].last_unit;
-            if (t->given == NULL || way == (int)t->given[i])
-                pl_costs_set_cycles(t->costs, first, last,
-                                    cycles[pl_triangle_place(num_units, first, last)]);
+        for (size_t i = 0; i < plan->num_stages; i++) {
+            const popliner_plan_stage *stage = &plan->stages[i];
+            if (way != (int)(t->given != NULL ? t->given[i] : t->pipeline.recompute))
+                continue;
+            if (status == POPLINER_OK && cycles == NULL)
+                status = find_cycles(t, (popliner_recompute)way, &own, &cycles, error);
+            if (status == POPLINER_OK && cycles != NULL)
+                status = popliner_costs_set_cycles(
+                    t->costs, stage->first_unit, stage->last_unit,
+                    cycles[pl_triangle_place(num_units, stage->first_unit, stage->last_unit)],
+                    error);
         }
     }
     pl_arrays_free(&own);
@@ -423,7 +410,7 @@ static popliner_status measure_way(pl_task *t, popliner_recompute way, bool of_a
     PL_TRY(pl_stage_details_costs(t->stages, t->chain, &pipeline, t->need, &t->costs, error));
     popliner_status status = find_cycles(t, way, &own, &cycles, error);
     if (status == POPLINER_OK)
-        status = add_cycles(t, cycles, error);
+        status = pl_costs_list_cycles(t->costs, cycles, error);
     pl_arrays_free(&own);
     PL_TRY(status);
     if (!pl_costs_set_counted_units(t->costs, t->solver.options.counted_units))

@@ -381,6 +381,14 @@ popliner_status popliner_costs_set_cycles(popliner_costs *costs, size_t first_un
     return POPLINER_OK;
 }
 
+popliner_status pl_costs_list_cycles(popliner_costs *costs, const uint64_t *cycles,
+                                     popliner_error *error) {
+    for (size_t first = 0; cycles != NULL && first < costs->num_units; ++first)
+        for (size_t last = first; last < costs->num_units; ++last)
+            PL_TRY(popliner_costs_set_cycles(costs, first, last, *cycles++, error));
+    return POPLINER_OK;
+}
+
 uint64_t popliner_costs_cycles(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
     return is_interval(costs, first_unit, last_unit) && costs->cycles.kind != PL_NUMBERS_UNKNOWN
                ? pl_numbers_at(&costs->cycles, costs->num_units, first_unit, last_unit)

@@ -210,6 +210,11 @@ uint64_t pl_costs_forward(const popliner_costs *costs, size_t first_unit, size_t
 /* Adds a triangle of cycles, all 0, unless there are cycles; these become one. Errors: MEMORY. */
 popliner_status pl_costs_add_cycles(popliner_costs *costs, popliner_error *error);
 
+/* Sets the cycles of all intervals to a triangle; NULL changes nothing. Errors: those of
+ * popliner_costs_set_cycles. */
+popliner_status pl_costs_list_cycles(popliner_costs *costs, const uint64_t *cycles,
+                                     popliner_error *error);
+
 /* Adds peaks, all 0, for the places up to max_stages that have none, once the number of stages is
  * known. Errors: MEMORY. */
 bool pl_costs_add_pipeline(popliner_costs *costs, size_t max_stages);

@@ -62,8 +62,7 @@ const char *popliner_module_fill(popliner_module *module, char *json);
  * JSON: "plan", the certificate of the best plan; "evaluate", that of the split of the cuts;
  * "broken", what constraints of the request that split breaks, as texts; "hints", that of the best
  * plan with what would help; "alone", what each unit needs as the last stage; "front", the best
- * compromises of the first two objectives; "sweep", the best plan for each number of IPUs up to
- * that of the request, without reasons where nothing fits; "passes" of a step of the best plan, or
+ * compromises of the first two objectives; "passes" of a step of the best plan, or
  * of the split of the cuts, a list of [stage, kind (0: forward, 1: backward, 2: of weights), cycle
  * of the start, of the end], empty if the step is unknown. */
 PL_EXPORTED(popliner_module_answer)
@@ -555,11 +554,7 @@ static popliner_status price(popliner_module *m, popliner_need need, size_t num_
     longest.max_stages = num_stages;
     PL_TRY(
         pl_stage_details_costs(&m->told->details, &m->told->chain, &longest, need, costs, error));
-    if (m->cycles != NULL) {
-        PL_TRY(pl_costs_add_cycles(*costs, error));
-        memcpy((*costs)->cycles.listed, m->cycles,
-               pl_triangle_size(m->num_units) * sizeof *m->cycles);
-    }
+    PL_TRY(pl_costs_list_cycles(*costs, m->cycles, error));
     if (!pl_costs_set_counted_units(*costs, m->counted))
         return pl_fail_memory(error, "the marks of the units");
     return popliner_costs_set_pipeline(*costs, &m->pipeline, error);
@@ -596,10 +591,8 @@ const char *popliner_module_fill(popliner_module *m, char *json) {
         take_profile(m, table);
     else if (is_well(m))
         make_costs(m, table);
-    const uint64_t *cycles = m->told == NULL ? m->cycles : NULL;
-    for (size_t first = 0; cycles != NULL && first < m->num_units; first++)
-        for (size_t last = first; is_well(m) && last < m->num_units; last++)
-            popliner_costs_set_cycles(m->costs, first, last, *cycles++, &m->error);
+    if (is_well(m) && m->told == NULL)
+        pl_costs_list_cycles(m->costs, m->cycles, &m->error);
     const pl_json_token *passes = is_well(m) ? pl_json_token_member(table, "passes") : NULL;
     if (passes != NULL)
         divide(m, passes);
@@ -815,52 +808,16 @@ static popliner_status answer_passes(popliner_module *m) {
     return pl_text_finish(&text, status, &m->answer, &m->error);
 }
 
-static popliner_status write_splits(popliner_module *m, const popliner_sweep *sweep,
-                                    const popliner_pareto *front) {
-    const popliner_certificate_input input = input_of(m, NULL);
-    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
-    table.sweep = sweep;
-    table.pareto = front;
-    return popliner_report_splits(&table, &input, POPLINER_FORMAT_JSON, &m->answer, &m->error);
-}
-
 /* Writes all best compromises of the first two objectives. */
 static popliner_status answer_front(popliner_module *m) {
+    const popliner_certificate_input input = input_of(m, NULL);
+    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
     popliner_pareto *front = NULL;
     PL_TRY(popliner_pareto_solve(m->costs, &m->options, &front, &m->error));
-    const popliner_status status = write_splits(m, NULL, front);
+    table.pareto = front;
+    const popliner_status status =
+        popliner_report_splits(&table, &input, POPLINER_FORMAT_JSON, &m->answer, &m->error);
     popliner_pareto_free(front);
-    return status;
-}
-
-/* Writes the best plan for each number of IPUs up to that of the request. */
-static popliner_status answer_sweep(popliner_module *m) {
-    const size_t most = m->options.num_ipus > 0 ? m->options.num_ipus : POPLINER_USUAL_IPUS;
-    if (most > (size_t)POPLINER_MAX_IPU + 1)
-        return pl_fail(&m->error, POPLINER_ERROR_USAGE, "num_ipus: %zu; expected at most %d", most,
-                       POPLINER_MAX_IPU + 1);
-    popliner_sweep sweep = POPLINER_SWEEP_INIT;
-    popliner_plan **plans = pl_new_array(most, sizeof *plans);
-    uint64_t *values = pl_new_array(most, sizeof *values);
-    popliner_status status =
-        plans == NULL || values == NULL ? pl_fail_memory(&m->error, "plans") : POPLINER_OK;
-    m->options.without_reasons = true;
-    for (size_t i = 0; status == POPLINER_OK && i < most; i++) {
-        m->options.num_ipus = i + 1;
-        values[i] = i + 1;
-        status = popliner_solve(m->costs, &m->options, &plans[i], &m->error);
-    }
-    m->options.num_ipus = most;
-    sweep.what = "num_ipus";
-    sweep.values = values;
-    sweep.plans = (const popliner_plan *const *)plans;
-    sweep.num_values = most;
-    if (status == POPLINER_OK)
-        status = write_splits(m, &sweep, NULL);
-    for (size_t i = 0; plans != NULL && i < most; i++)
-        popliner_plan_free(plans[i]);
-    free(plans);
-    free(values);
     return status;
 }
 
@@ -869,9 +826,9 @@ const char *popliner_module_answer(popliner_module *m, char *json) {
         const char *what;
         popliner_status (*make)(popliner_module *m); /* a text, or a certificate */
     } answers[] = {
-        {"plan", answer_plan},     {"evaluate", answer_evaluation}, {"broken", answer_broken},
-        {"alone", answer_alone},   {"front", answer_front},         {"sweep", answer_sweep},
-        {"passes", answer_passes}, {"hints", answer_hints},
+        {"plan", answer_plan},   {"evaluate", answer_evaluation}, {"broken", answer_broken},
+        {"alone", answer_alone}, {"front", answer_front},         {"passes", answer_passes},
+        {"hints", answer_hints},
     };
     const char *what = NULL;
     size_t i = 0;
