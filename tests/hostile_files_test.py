@@ -5,6 +5,7 @@
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
+import contextlib
 import json
 import os
 import re
@@ -214,6 +215,43 @@ def try_profiles(folder):
         run(f"10,000 deep, {question[0]}", report.folder, *question, statuses={0, 1, 3})
 
 
+def leaves(database, page_bytes, number):
+    """The offset and the number of rows of each leaf of a table, in the order of the rows."""
+    page = (number - 1) * page_bytes
+    count = int.from_bytes(database[page + 3:page + 5], "big")
+    if database[page] == 13:
+        yield page, count
+        return
+    for i in range(count):
+        cell = page + int.from_bytes(database[page + 12 + 2 * i:page + 14 + 2 * i], "big")
+        yield from leaves(database, page_bytes, int.from_bytes(database[cell:cell + 4], "big"))
+    yield from leaves(database, page_bytes, int.from_bytes(database[page + 8:page + 12], "big"))
+
+
+def try_damaged_page(folder):
+    """The first row of a damaged page is told, whatever connection has seen the page before."""
+    report = Report(os.path.join(folder, "damaged"))
+    with contextlib.closing(sqlite3.connect(report.path)) as sql:
+        [page_bytes] = sql.execute("PRAGMA page_size").fetchone()
+        [root] = sql.execute("SELECT rootpage FROM sqlite_master WHERE name = 'vars_info'"
+                             ).fetchone()
+    with open(report.path, "rb") as file:
+        database = bytearray(file.read())
+    all_leaves = list(leaves(database, page_bytes, root))
+    for place in (len(all_leaves) // 3, len(all_leaves) * 9 // 10):
+        page, count = all_leaves[place]
+        row = 1 + sum(before for _, before in all_leaves[:place])
+        damaged = bytearray(database)
+        pointer = page + 8 + 2 * (count // 2)
+        damaged[pointer:pointer + 2] = b"\xff\xff"
+        os.chmod(report.path, 0o600)
+        with open(report.path, "wb") as file:
+            file.write(damaged)
+        for threads in (1, 2, 4, 2, 4):
+            run(f"damaged page, {threads} threads", report.folder, "--output", "programs",
+                "--threads", str(threads), statuses={3}, names=f"vars_info, row {row}, failed")
+
+
 def try_endless_files(folder):
     profile = os.path.join(sample, "profile.pop")
     costs = os.path.join(folder, "costs.json")
@@ -266,6 +304,7 @@ def try_deep_json(folder):
 
 with tempfile.TemporaryDirectory() as folder:
     try_profiles(folder)
+    try_damaged_page(folder)
     try_endless_files(folder)
     try_regexes()
     try_deep_json(folder)

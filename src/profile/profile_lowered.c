@@ -247,6 +247,8 @@ static void read_whole(lowered *l, const char *order) {
     l->order = order;
     l->num_pieces = 1;
     l->pieces[0] = (piece){.of = l, .end_place = l->num_places};
+    /* SQLite checks a page once, and what is wrong with it would be found at another row */
+    sqlite3_db_release_memory(l->database->sqlite);
     read_piece(l, l->database, &l->pieces[0]);
 }
 
