@@ -271,8 +271,7 @@ static void put_files(task *t) {
 static void put_head(task *t) {
     const popliner_profile *p = t->analysis->profile;
     pl_json *json = &t->json;
-    const pl_page_wishes wishes = {&t->solver, t->solver.mem_per_tile, t->has_usual_links,
-                                   t->request.need};
+    const pl_page_wishes wishes = {&t->solver, t->has_usual_links, t->request.need};
     pl_page_put_head(json, &t->options, &wishes, pl_chain_num_units(t->chain),
                      &t->analysis->recorder.warnings);
     put_files(t);

@@ -503,7 +503,8 @@ static popliner_status check_ends(const pl_emission *e, popliner_error *error) {
                 "the part %s is cut ('%.60s' is in stage %zu); keep it together, or use "
                 "pipeline",
                 stage->has_head && i > 0 ? "before the layers" : "after the layers",
-                e->unit_names[stage->has_head && i > 0 ? stage->first_unit : stage->last_unit], i);
+                e->in->unit_names[stage->has_head && i > 0 ? stage->first_unit : stage->last_unit],
+                i);
     }
     return POPLINER_OK;
 }
@@ -515,7 +516,7 @@ static popliner_status check_strays(const pl_emission *e, popliner_error *error)
     return pl_emit_refuse(e, error,
                           "'%.60s' is between two layers, but no layer; make it a layer, or use "
                           "pipeline",
-                          e->unit_names[e->stray_unit]);
+                          e->in->unit_names[e->stray_unit]);
 }
 
 static popliner_status check_stages(pl_emission *e, popliner_error *error) {
@@ -539,7 +540,7 @@ static popliner_status check_stages(pl_emission *e, popliner_error *error) {
                 e, error,
                 "stage %zu has only '%.60s', no layer; require layers (%s1..), or "
                 "use a format like pipeline",
-                i, e->unit_names[e->stages[i].first_unit],
+                i, e->in->unit_names[e->stages[i].first_unit],
                 e->names.constraints[POPLINER_CONSTRAINT_MIN_UNITS]);
     return POPLINER_OK;
 }
@@ -610,8 +611,8 @@ static const struct {
 static const char *recompute_words(const pl_emission *e, popliner_emit_format format) {
     bool has_all = true;
     bool has_full = false;
-    for (size_t i = 0; e->stage_choices != NULL && i < e->num_stages; i++) {
-        const char *choice = e->stage_choices[i];
+    for (size_t i = 0; e->plan->choices != NULL && i < e->num_stages; i++) {
+        const char *choice = e->plan->choices[i];
         const bool is_full = strcmp(choice, "full") == 0;
         has_full = has_full || is_full;
         has_all = has_all &&
@@ -620,14 +621,15 @@ static const char *recompute_words(const pl_emission *e, popliner_emit_format fo
     }
     if (!has_all)
         return "The format does not include the choices of stages: {{choices}}.";
-    if (e->stage_choices != NULL)
+    if (e->plan->choices != NULL)
         return has_full ? full_recomputation : NULL;
     if (!e->keeps || (e->traits & HAS_RECOMPUTE) != 0)
         return NULL;
     for (size_t i = 0; i < sizeof recompute_notes / sizeof *recompute_notes; i++)
-        if (recompute_notes[i].format == format && recompute_notes[i].recompute == e->recompute)
+        if (recompute_notes[i].format == format &&
+            recompute_notes[i].recompute == e->in->pipeline.recompute)
             return recompute_notes[i].words;
-    return e->recompute == POPLINER_RECOMPUTE_NONE
+    return e->in->pipeline.recompute == POPLINER_RECOMPUTE_NONE
                ? NULL
                : "This plan recomputes, and the format does not include that.";
 }
@@ -732,7 +734,6 @@ static popliner_status emit_best(pl_emission *e, popliner_emit_format format, ch
     if (best == NULL)
         return pl_emit_refuse(e, error, "nothing fits, so there is no plan");
     PL_TRY(pl_certificate_check_plan(&input, best->plan, error));
-    e->stage_choices = best->plan->choices;
     e->num_replicas = best->num_replicas;
     e->micro_batches = best->micro_batches;
     return emit(e, &input, best->plan, format, text, error);
@@ -748,9 +749,7 @@ popliner_status popliner_emit(const popliner_emit_options *options, popliner_emi
     if (c == NULL)
         return e.options.replicas != NULL ? emit_best(&e, format, text, error)
                                           : check_alone(&e, format, error);
-    e.stage_choices = c->plan.choices;
     e.micro_batches = c->input.pipeline.copies.num_micro_batches;
     e.pass_cycles = c->pass_cycles;
-    e.cycles_per_time_unit = c->input.cycles_per_time_unit;
     return emit(&e, &c->input, &c->plan, format, text, error);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/certificate_data.h"
 #include "base/growth.h"
 #include "base/json_writer.h"
 #include "base/numbers.h"
@@ -63,8 +64,8 @@ static module_counts count_modules(const pl_emission *e) {
     const popliner_emit_options *o = &e->options;
     return (module_counts){
         .before = o->num_head_modules > 0 ? o->num_head_modules : e->num_head_units,
-        .inner =
-            e->is_of_profile ? e->num_layers : e->num_units - e->num_head_units - e->num_tail_units,
+        .inner = e->in->chain != NULL ? e->num_layers
+                                      : e->in->num_units - e->num_head_units - e->num_tail_units,
         .after = o->num_tail_modules > 0 ? o->num_tail_modules : e->num_tail_units,
     };
 }
@@ -72,7 +73,7 @@ static module_counts count_modules(const pl_emission *e) {
 /* The row of the table that a stage begins with. */
 static size_t first_row(const pl_emission *e, size_t stage) {
     const pl_emit_stage *own = &e->stages[stage];
-    return e->is_of_profile ? e->num_head_units + own->first_layer : own->first_unit;
+    return e->in->chain != NULL ? e->num_head_units + own->first_layer : own->first_unit;
 }
 
 size_t pl_emit_first_entry(const pl_emission *e, size_t stage) {
@@ -98,12 +99,12 @@ popliner_status pl_emit_check_entries(pl_emission *e, popliner_error *error) {
                 e, error,
                 "stage %zu begins with '%.60s', one of %zu rows %s the layers, for %zu modules; "
                 "name a module for each row (%s)",
-                i, e->unit_names[e->stages[i].first_unit],
+                i, e->in->unit_names[e->stages[i].first_unit],
                 is_before ? e->num_head_units : e->num_tail_units, is_before ? "before" : "after",
                 is_before ? counts.before : counts.after, e->names.modules);
     }
     if ((o->num_head_modules == 0 || o->num_tail_modules == 0) &&
-        (e->is_of_profile || counts.inner < e->num_units))
+        (e->in->chain != NULL || counts.inner < e->in->num_units))
         pl_emit_note(e,
                      "The list of layers is taken to have %zu before the first layer and %zu after "
                      "the last one: name them otherwise (%s).",
@@ -125,12 +126,12 @@ static void put_modules(const pl_emission *e, size_t stage, pl_json *json) {
 
 /* Returns the recomputation of a stage; NULL if unknown. */
 static const char *recompute_of(const pl_emission *e, size_t i) {
-    if (e->stage_choices != NULL)
-        return e->stage_choices[i];
-    return !e->keeps                                     ? NULL
-           : e->recompute == POPLINER_RECOMPUTE_FULL     ? "full"
-           : e->recompute == POPLINER_RECOMPUTE_STANDARD ? "standard"
-                                                         : NULL;
+    if (e->plan->choices != NULL)
+        return e->plan->choices[i];
+    return !e->keeps                                                  ? NULL
+           : e->in->pipeline.recompute == POPLINER_RECOMPUTE_FULL     ? "full"
+           : e->in->pipeline.recompute == POPLINER_RECOMPUTE_STANDARD ? "standard"
+                                                                      : NULL;
 }
 
 /* Finds the order of passes of all micro-batches. */
@@ -185,7 +186,7 @@ enum { STEP_PROCESS = 1 };
 static const char *name_device(pl_text *text, const pl_emission *e, size_t number,
                                const char *end) {
     text->length = 0;
-    pl_text_format(text, "%s %zu%s", e->is_of_profile ? "IPU" : "device", e->stages[number].ipu,
+    pl_text_format(text, "%s %zu%s", e->in->chain != NULL ? "IPU" : "device", e->stages[number].ipu,
                    end);
     return pl_text_string(text);
 }
@@ -209,7 +210,7 @@ static void trace_pass(const pl_emission *e, size_t number, const pl_pass *pass,
 static void trace_passes(const pl_emission *e, const pl_order *order, const pl_step_graph *graph,
                          traced_device *devices, pl_json *json) {
     /* viewers count nanoseconds: a unit that has fractions is 1000 of their microseconds */
-    const uint64_t divisor = pl_larger(1, e->cycles_per_time_unit / 1000);
+    const uint64_t divisor = pl_larger(1, e->in->cycles_per_time_unit / 1000);
     const bool has_weights = pl_copies_have_weights(&order->pipeline->copies);
     for (size_t i = 0; i < graph->num_passes; i++) {
         const pl_step_node *node = &graph->nodes[i];
@@ -267,7 +268,7 @@ popliner_status pl_emit_json(pl_emission *e, pl_text *text, popliner_error *erro
     pl_put_open(&json, NULL, '{');
     pl_put_text(&json, "format", "popliner-plan");
     pl_put_number(&json, "version", 1);
-    pl_put_text(&json, "status", e->status);
+    pl_put_text(&json, "status", pl_certificate_status(e->plan));
     pl_put_number(&json, "ipus", e->num_ipus);
     pl_put_number(&json, "replicas", e->num_replicas);
     pl_put_count(&json, "micro_batches", e->micro_batches);
@@ -276,7 +277,7 @@ popliner_status pl_emit_json(pl_emission *e, pl_text *text, popliner_error *erro
         const pl_emit_stage *stage = &e->stages[i];
         pl_put_open(&json, NULL, '{');
         pl_put_number(&json, "ipu", stage->ipu);
-        pl_put_texts(&json, "units", e->unit_names + stage->first_unit,
+        pl_put_texts(&json, "units", e->in->unit_names + stage->first_unit,
                      stage->last_unit - stage->first_unit + 1);
         pl_put_texts(&json, "layers", e->layers + stage->first_layer, stage->num_layers);
         pl_put_flag(&json, "head", stage->has_head);

@@ -49,30 +49,25 @@ enum {
     HAS_HOST = 1 << 14,     /* layers may have their experts on the host */
 };
 
+struct pl_certificate_input;
+
 typedef struct pl_emission {
     popliner_emit_options options;
     popliner_option_names names; /* complete */
     const char *format_name;
 
-    const char *status;
-    bool fits;
-    const char *const *unit_names;
-    size_t num_units;
+    const struct pl_certificate_input *in; /* with the plan; NULL: a device map alone */
+    const popliner_plan *plan;
     size_t num_head_units; /* before the layers, and after them */
     size_t num_tail_units;
-    bool has_head_bytes; /* those before the layers need memory */
-    /* [num_stages]: what each stage chose, a way to recompute or variants; NULL: `recompute` */
-    char *const *stage_choices;
-    popliner_recompute recompute; /* of all stages, if any stores activations */
-    popliner_pipeline pipeline;
-    bool keeps; /* a stage stores activations for its backward pass */
+    bool has_head_bytes;        /* those before the layers need memory */
+    popliner_pipeline pipeline; /* with the micro-batches */
+    bool keeps;                 /* a stage stores activations for its backward pass */
     size_t num_replicas;
     uint64_t micro_batches;      /* of each replica; 0: unknown */
     const uint64_t *pass_cycles; /* see pl_certificate */
-    uint64_t cycles_per_time_unit;
-    bool is_of_profile;
-    unsigned traits;        /* of the format */
-    size_t second_stack;    /* the first layer of the decoder; SIZE_MAX: one stack */
+    unsigned traits;             /* of the format */
+    size_t second_stack;         /* the first layer of the decoder; SIZE_MAX: one stack */
     bool has_unmarked_ends; /* layers were found by their numbers, and others are before or after */
 
     pl_arrays arrays;    /* own the next ones */
@@ -92,8 +87,6 @@ typedef struct pl_emission {
 } pl_emission;
 
 /* ---- the split ---- */
-
-struct pl_certificate_input;
 
 /* Takes the layers and stages of a plan. Errors: USAGE if it does not split the whole chain;
  * MEMORY. O(units + stages * IPUs). */

@@ -99,7 +99,7 @@ static int kind_of(const pl_certificate_input *in, size_t unit, size_t first, si
 static void take_unit(pl_emission *e, pl_emit_stage *stage, size_t unit, int kind, bool predicts) {
     const bool is_both = kind == POPLINER_UNIT_UNLAYERED;
     if (kind == POPLINER_UNIT_LAYER) {
-        e->layers[e->num_layers++] = e->unit_names[unit];
+        e->layers[e->num_layers++] = e->in->unit_names[unit];
         stage->num_layers++;
     } else if (kind == KIND_STRAY) {
         e->stray_layer =
@@ -177,14 +177,10 @@ popliner_status pl_emit_take_plan(pl_emission *e, const pl_certificate_input *in
                                   const popliner_plan *plan, popliner_error *error) {
     if (plan->num_stages == 0 || plan->stages[plan->num_stages - 1].last_unit + 1 < in->num_units)
         return pl_emit_refuse(e, error, "the plan does not split the whole chain");
-    e->status = pl_certificate_status(plan);
-    e->fits = plan->status != POPLINER_PLAN_INFEASIBLE;
-    e->unit_names = in->unit_names;
-    e->num_units = in->num_units;
+    e->in = in;
+    e->plan = plan;
     e->num_stages = plan->num_stages;
-    e->is_of_profile = in->chain != NULL;
     e->pipeline = in->pipeline;
-    e->recompute = in->pipeline.recompute;
     e->keeps = pl_pipeline_keeps(&in->pipeline);
     e->layers = pl_arrays_new(&e->arrays, in->num_units, sizeof *e->layers);
     e->stages = pl_arrays_new(&e->arrays, plan->num_stages, sizeof *e->stages);
@@ -224,9 +220,10 @@ popliner_status pl_emit_check_numbers(pl_emission *e, popliner_error *error) {
             "counts layers; expected layer %.*s%zu, found '%.60s'; %s, or use a format "
             "that names layers, like torch",
             has_prefix && length < 60 ? (int)length : 0, first, i + from_one, e->layers[i],
-            e->is_of_profile ? "capture their numbers"
-                             : "end their names with numbers, and add a column 'layer' with true "
-                               "for each of them, false for all else");
+            e->in->chain != NULL
+                ? "capture their numbers"
+                : "end their names with numbers, and add a column 'layer' with true "
+                  "for each of them, false for all else");
     }
     if (from_one)
         pl_emit_note(e,

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/certificate_data.h"
 #include "base/text.h"
 #include "emit/emit_data.h"
 #include "pipeline/pipeline.h"
@@ -119,8 +120,8 @@ static void add_host(const place *p, pl_text *text) {
     size_t count = 0;
     size_t highest = 0;
     pl_text list = {0};
-    for (size_t i = 0; e->stage_choices != NULL && i < e->num_stages; i++) {
-        const char *choice = e->stage_choices[i];
+    for (size_t i = 0; e->plan->choices != NULL && i < e->num_stages; i++) {
+        const char *choice = e->plan->choices[i];
         if (!pl_emit_is_of_host(choice))
             continue;
         for (size_t layer; (layer = next_host_layer(&choice, e->num_layers)) != SIZE_MAX; count++) {
@@ -206,7 +207,7 @@ static void add_rotary(const place *p, pl_text *text) {
 static void add_choices(const place *p, pl_text *text) {
     pl_text list = {0};
     for (size_t i = 0; i < p->e->num_stages; i++)
-        pl_text_format(&list, "%s%s", i > 0 ? " | " : "", p->e->stage_choices[i]);
+        pl_text_format(&list, "%s%s", i > 0 ? " | " : "", p->e->plan->choices[i]);
     pl_text_format(text, "%.300s", pl_text_string(&list));
     free(list.data);
 }
@@ -287,9 +288,9 @@ static void add_number(const place *p, const char *name, pl_text *text) {
     const bool is_below = stage->num_layers < even;
     const bool begins_row =
         e->num_stages > e->num_ipus && p->stage > 0 && p->stage % e->num_ipus == 0;
-    const bool has_chosen = e->keeps && e->stage_choices != NULL;
-    const bool is_full = has_chosen ? strcmp(e->stage_choices[p->stage], "full") == 0
-                                    : e->recompute == POPLINER_RECOMPUTE_FULL;
+    const bool has_chosen = e->keeps && e->plan->choices != NULL;
+    const bool is_full = has_chosen ? strcmp(e->plan->choices[p->stage], "full") == 0
+                                    : e->in->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
     const size_t group = pl_copies_round(e->num_ipus, (size_t)e->micro_batches);
     const size_t mtp_before = count_mtp(e, p->stage);
     const bool is_late = p->stage + e->num_ipus >= e->num_stages; /* the last of its rank */
@@ -311,7 +312,7 @@ static void add_number(const place *p, const char *name, pl_text *text) {
         {"entries", true, pl_emit_first_entry(e, e->num_stages)},
         {"entry", true, pl_emit_first_entry(e, p->stage)},
         {"ends elsewhere", is_several && last->ipu != 0 && last->has_end, 1},
-        {"fits", e->fits, 1},
+        {"fits", e->plan->status != POPLINER_PLAN_INFEASIBLE, 1},
         {"full", is_full, 1},
         {"group", e->num_stages > e->num_ipus && group > e->num_ipus, group},
         {"head", has_head(e), 1},
@@ -339,7 +340,8 @@ static void add_number(const place *p, const char *name, pl_text *text) {
         {"own ipus", pl_emit_has_own_ipus(e), 1},
         {"path", o->layer_path != NULL, 1},
         {"ranked", e->has_own_order && (e->traits & IS_VISIBLE) != 0, 1},
-        {"recomputes", e->keeps && !has_chosen && e->recompute != POPLINER_RECOMPUTE_NONE, 1},
+        {"recomputes",
+         e->keeps && !has_chosen && e->in->pipeline.recompute != POPLINER_RECOMPUTE_NONE, 1},
         {"replicas", e->num_replicas > 1, e->num_replicas},
         {"reserved", reserved_ipus(used_ipus) != used_ipus, reserved_ipus(used_ipus)},
         {"returns", is_several && last->ipu == 0, 1},

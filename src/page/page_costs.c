@@ -15,9 +15,6 @@
 #include "costs/triangle.h"
 #include "page/page_data.h"
 
-/* The largest number that a column can hold: base/packed.h. */
-static const uint64_t most_number = (uint64_t)1 << 52;
-
 /* The state of writing a page. Zero-initialise. */
 typedef struct task {
     popliner_page_options options;
@@ -52,11 +49,12 @@ static popliner_status check_numbers(const task *t, popliner_error *error) {
             most = pl_larger(most, peak);
         }
     }
-    return most <= most_number ? POPLINER_OK
-                               : pl_fail(error, POPLINER_ERROR_USAGE,
-                                         "a page holds at most 2^52 bytes of a stage or a cut, but "
-                                         "the costs have %" PRIu64 "; use a larger unit",
-                                         most);
+    return most <= PL_PAGE_MOST_NUMBER
+               ? POPLINER_OK
+               : pl_fail(error, POPLINER_ERROR_USAGE,
+                         "a page holds at most 2^52 bytes of a stage or a cut, but "
+                         "the costs have %" PRIu64 "; use a larger unit",
+                         most);
 }
 
 static popliner_status check(const task *t, popliner_error *error) {
@@ -173,13 +171,8 @@ static void put_chain(task *t) {
 
 static void put_data(task *t) {
     pl_json *json = &t->json;
-    const pl_page_wishes wishes = {
-        .options = &t->input.own_options,
-        .limit_bytes = t->input.own_options.mem_per_tile <= most_number
-                           ? t->input.own_options.mem_per_tile
-                           : UINT64_MAX,
-        .need = POPLINER_NEED_EXPECTED,
-    };
+    const pl_page_wishes wishes = {.options = &t->input.own_options,
+                                   .need = POPLINER_NEED_EXPECTED};
     pl_page_put_head(json, &t->options, &wishes, t->input.num_units, &(pl_messages){.count = 0});
     pl_put_line(json);
     pl_put_open(json, "costs", '{');

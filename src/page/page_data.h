@@ -17,6 +17,9 @@
 
 enum { PL_PAGE_MAX_UNITS = 400 }; /* of a chain whose stages a page can hold */
 
+/* The largest number that a column can hold: base/packed.h. */
+#define PL_PAGE_MOST_NUMBER ((uint64_t)1 << 52)
+
 /* ---- What pages of profiles and of costs share ---- */
 
 /* Takes the caller's options. Errors: USAGE. */
@@ -25,10 +28,9 @@ popliner_status pl_page_take_options(const popliner_page_options *callers,
 
 /* A request for a split. */
 typedef struct pl_page_wishes {
-    const popliner_solver_options *options; /* complete, except for the limit */
-    uint64_t limit_bytes;
-    bool has_usual_links; /* no bandwidth was given, except for single links */
-    popliner_need need;   /* as in the request */
+    const popliner_solver_options *options; /* complete */
+    bool has_usual_links;                   /* no bandwidth was given, except for single links */
+    popliner_need need;                     /* as in the request */
 } pl_page_wishes;
 
 /* Adds an object: these, and what of them a page does not know. */

@@ -357,8 +357,8 @@ void pl_page_put_wishes(pl_json *json, const char *key, const pl_page_wishes *wi
     const popliner_objective *objectives = pl_objectives_of(options, &num_objectives);
     pl_put_open(json, key, '{');
     pl_put_number(json, "num_ipus", options->num_ipus);
-    if (wishes->limit_bytes < INT64_MAX)
-        pl_put_number(json, "limit_bytes", wishes->limit_bytes);
+    if (options->mem_per_tile <= PL_PAGE_MOST_NUMBER)
+        pl_put_number(json, "limit_bytes", options->mem_per_tile);
     else
         pl_put_null(json, "limit_bytes");
     put_objective_words(json);
