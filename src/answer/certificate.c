@@ -406,12 +406,12 @@ bool pl_certificate_fits_at_most(const pl_certificate *c) {
 static popliner_status find_most(pl_certificate *c, const popliner_costs *costs,
                                  popliner_error *error) {
     const popliner_plan *plan = &c->plan;
-    const popliner_costs *most = costs == NULL ? NULL : pl_costs_of_any_split(costs)->most;
+    const popliner_costs *most = costs == NULL ? NULL : costs->most;
     const pl_variants *v =
         costs == NULL || costs->choices == NULL ? NULL : costs->choices->variants;
     c->lacks_choice = v != NULL && !v->has_full && v->count == v->num_units;
     c->most_tokens = UINT64_MAX;
-    c->counted_need = costs == NULL ? POPLINER_NEED_EXPECTED : pl_costs_of_any_split(costs)->need;
+    c->counted_need = costs == NULL ? POPLINER_NEED_EXPECTED : costs->need;
     if (most == NULL || c->is_measured)
         return POPLINER_OK;
     for (size_t i = 0; plan->choices != NULL && i < plan->num_stages; i++)
@@ -449,7 +449,7 @@ static popliner_status find_parts(pl_certificate *c, const popliner_costs *costs
         return POPLINER_OK;
     c->parts = pl_arrays_new(&c->arrays, plan->num_stages, sizeof *c->parts);
     for (size_t i = 0; c->parts != NULL && i < plan->num_stages; i++) {
-        const popliner_costs *all = pl_costs_of_any_split(costs);
+        const popliner_costs *all = costs;
         const popliner_plan_stage *stage = &plan->stages[i];
         uint64_t *parts = c->parts[i];
         uint64_t limit = pl_certificate_limit(c, stage->ipu);
@@ -622,7 +622,7 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
  * is a thousandth of the whole, such as factors of rotary positions. */
 static size_t count_empty_units(const popliner_costs *costs) {
     enum { PARTS = 1024 };
-    const uint64_t *workspace = pl_costs_of_any_split(costs)->workspace;
+    const uint64_t *workspace = costs->workspace;
     const size_t num_units = popliner_costs_num_units(costs);
     const uint64_t whole = popliner_costs_peak(costs, 0, num_units - 1, 1);
     const uint64_t few_bytes = whole == POPLINER_PEAK_FORBIDDEN ? 0 : whole / PARTS;
@@ -666,10 +666,10 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
         .cuts_per_unit = own.cuts_per_unit == 0 ? 1 : own.cuts_per_unit,
         .has_cycles = popliner_costs_has_cycles(own.costs),
         .costs = own.costs,
-        .kv_bytes = pl_costs_of_any_split(own.costs)->kv_bytes,
-        .kv_tokens = pl_costs_of_any_split(own.costs)->kv_tokens,
-        .not_counted = pl_costs_of_any_split(own.costs)->not_counted,
-        .unit_kinds = pl_costs_of_any_split(own.costs)->unit_kinds,
+        .kv_bytes = own.costs->kv_bytes,
+        .kv_tokens = own.costs->kv_tokens,
+        .not_counted = own.costs->not_counted,
+        .unit_kinds = own.costs->unit_kinds,
         .num_empty_units = count_empty_units(own.costs),
         .unit_order = own.costs->unit_order,
         .graph = own.costs->graph,

@@ -61,10 +61,6 @@ pl_interval_numbers pl_numbers_new(pl_arrays *arrays, pl_numbers_kind kind, size
 void popliner_costs_free(popliner_costs *costs) {
     if (costs == NULL)
         return;
-    if (costs->whole != NULL) {
-        free(costs);
-        return;
-    }
     free(costs->owned_user);
     pl_arrays_free(&costs->peaks.arrays);
     pl_arrays_free(&costs->arrays);
@@ -137,40 +133,6 @@ uint64_t *pl_costs_peaks_at(const popliner_costs *costs, size_t stages_to_end) {
     return costs->peaks.by_place + (stages_to_end - 1) * triangle_size(costs);
 }
 
-popliner_status pl_costs_of_number(const popliner_costs *costs, size_t num_stages,
-                                   popliner_costs **result, popliner_error *error) {
-    size_t known = costs->max_stages_to_end;
-    *result = NULL;
-    if (num_stages > known && known < costs->num_units)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "%zu stages: the costs are for at most %zu; make them for longer pipelines",
-                       num_stages, known);
-    popliner_costs *part = malloc(sizeof *part);
-    if (part == NULL)
-        return pl_fail_memory(error, "the costs of the intervals");
-    /* there is no split of more stages than units */
-    size_t place = num_stages < known ? num_stages : known;
-    *part = *costs;
-    part->whole = costs;
-    part->num_stages = num_stages;
-    part->follows_split = false;
-    part->max_stages_to_end = pl_costs_keep_sets(costs) ? num_stages : 1;
-    if (costs->peaks.by_place != NULL)
-        part->peaks.by_place = pl_costs_peaks_at(costs, place);
-    else if (!pl_costs_keep_sets(costs))
-        part->peaks.copies += place - 1;
-    *result = part;
-    return POPLINER_OK;
-}
-
-/* Returns a place in the table that a part was made from, else the place itself. */
-static size_t place_in_whole(const popliner_costs *costs, size_t stages_to_end) {
-    const size_t num_stages = costs->num_stages;
-    return costs->whole == NULL ? stages_to_end
-                                : pl_costs_place(costs->whole, num_stages,
-                                                 num_stages - pl_fewer(stages_to_end, num_stages));
-}
-
 static size_t copies_at(const popliner_costs *costs, size_t stages_to_end) {
     const size_t max_stages = costs->max_stages_to_end;
     assert(costs->peaks.lines != NULL && stages_to_end >= 1 &&
@@ -205,7 +167,7 @@ static uint64_t lines_at(const popliner_costs *costs, size_t first_unit, size_t 
     return peak_bytes;
 }
 
-/* Returns the peak of an interval in a table with kept_bytes, in a place of the whole one. */
+/* Returns the peak of an interval in a table with kept_bytes. */
 static uint64_t peak_with_sets(const popliner_costs *costs, size_t at, size_t first_unit,
                                size_t last_unit, uint64_t *held_bytes) {
     const size_t num_stages = pl_fewer(pl_costs_stages_of(costs, at), costs->max_stages_to_end);
@@ -227,8 +189,7 @@ static uint64_t peak_of(const popliner_costs *costs, size_t stages_to_end, size_
         costs->peaks.by_place != NULL
             ? pl_costs_peaks_at(costs, stages_to_end)[place(costs, first_unit, last_unit)]
         : pl_costs_keep_sets(costs)
-            ? peak_with_sets(pl_costs_of_any_split(costs), place_in_whole(costs, stages_to_end),
-                             first_unit, last_unit, held_bytes)
+            ? peak_with_sets(costs, stages_to_end, first_unit, last_unit, held_bytes)
             : lines_at(costs, first_unit, last_unit, copies_at(costs, stages_to_end), 0,
                        held_bytes);
     return pl_add_or_never(bytes, grown_bytes(costs, first_unit, last_unit));
@@ -452,17 +413,9 @@ void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_
     costs->shared_peak_is_quick = false;
 }
 
-/* Restores the place that a stage of a part has in the whole table, for its callbacks. */
-static popliner_interval in_whole(const popliner_costs *costs, popliner_interval stage) {
-    stage.stages_to_end = place_in_whole(costs, stage.stages_to_end);
-    return stage;
-}
-
 pl_peak_parts pl_costs_peak_parts(const popliner_costs *costs, const popliner_interval *stage) {
-    if (costs->peak_parts != NULL) {
-        const popliner_interval own = in_whole(costs, *stage);
-        return costs->peak_parts(costs->shared_peak_user, &own);
-    }
+    if (costs->peak_parts != NULL)
+        return costs->peak_parts(costs->shared_peak_user, stage);
     uint64_t peak_bytes =
         popliner_costs_peak(costs, stage->first_unit, stage->last_unit, stage->stages_to_end);
     bool is_added = costs->shared_peak == NULL;
@@ -474,16 +427,10 @@ static popliner_status ask_shared_peak(const popliner_costs *costs, const poplin
                                        size_t num_stages, uint64_t *peak_bytes,
                                        popliner_error *error) {
     popliner_error told;
-    popliner_interval *own = costs->whole == NULL ? NULL : pl_new_array(num_stages, sizeof *own);
-    if (costs->whole != NULL && own == NULL)
-        return pl_fail_memory(error, "the stages of an IPU");
-    for (size_t i = 0; own != NULL && i < num_stages; ++i)
-        own[i] = in_whole(costs, stages[i]);
     told.message[0] = '\0';
     *peak_bytes = POPLINER_PEAK_FORBIDDEN;
-    popliner_status status = costs->shared_peak(costs->shared_peak_user, own != NULL ? own : stages,
-                                                num_stages, peak_bytes, &told);
-    free(own);
+    popliner_status status =
+        costs->shared_peak(costs->shared_peak_user, stages, num_stages, peak_bytes, &told);
     return pl_fail_callback(error, "shared_peak", status, &told);
 }
 
@@ -532,7 +479,7 @@ bool pl_costs_add_passes(popliner_costs *costs, const pl_passes_source *source) 
 
 uint64_t pl_costs_forward(const popliner_costs *costs, size_t first_unit, size_t last_unit,
                           uint64_t *plain_cycles) {
-    const pl_unit_passes *p = pl_costs_of_any_split(costs)->passes;
+    const pl_unit_passes *p = costs->passes;
     const size_t n = costs->num_units;
     const uint64_t *cuts = pl_passes_cuts(p, n);
     uint64_t slowest = 0;

@@ -138,10 +138,7 @@ struct popliner_costs {
     /* True if `stages_to_end` everywhere is the number of all stages of the split instead, with
      * kept_bytes as in pl_place_of. More stages never need less. */
     bool follows_split;
-    pl_arrays arrays;            /* own cycles, passes, the arrays by unit, and texts */
-    const popliner_costs *whole; /* the table that this one is a part of, and whose arrays it
-                                  * borrows; or NULL */
-    size_t num_stages;           /* of a part: the number of stages of its splits */
+    pl_arrays arrays; /* own cycles, passes, the arrays by unit, and texts */
     popliner_shared_peak_function shared_peak; /* NULL: the peaks of stages on one IPU are added */
     void *shared_peak_user;
     bool shared_peak_never_shrinks;
@@ -218,17 +215,6 @@ popliner_status pl_costs_list_cycles(popliner_costs *costs, const uint64_t *cycl
 /* Adds peaks, all 0, for the places up to max_stages that have none, once the number of stages is
  * known. Errors: MEMORY. */
 bool pl_costs_add_pipeline(popliner_costs *costs, size_t max_stages);
-
-/* Makes, from a table that follows the split, the table for splits of exactly num_stages stages. It
- * borrows the arrays of `costs`, which must stay unchanged; free it with popliner_costs_free.
- * Errors: USAGE for more stages than `costs` has, MEMORY. */
-popliner_status pl_costs_of_number(const popliner_costs *costs, size_t num_stages,
-                                   popliner_costs **result, popliner_error *error);
-
-/* Returns the table that pl_costs_of_number made this one from; else the table itself. */
-static inline const popliner_costs *pl_costs_of_any_split(const popliner_costs *costs) {
-    return costs->whole != NULL ? costs->whole : costs;
-}
 
 /* True if places have kept_bytes. */
 static inline bool pl_costs_keep_sets(const popliner_costs *costs) {

@@ -272,7 +272,7 @@ static popliner_status measure_way(const group *g, size_t way, uint64_t *peak_by
     of_way.costs = costs;
     of_way.chooser = NULL;
     of_way.depends_on_end = costs->max_stages_to_end > 1;
-    PL_TRY(pl_shared_measure(&g->problem->chooser->of_ways[way], &of_way, NULL, g->placed, g->count,
+    PL_TRY(pl_shared_measure(&g->problem->chooser->of_ways[way], &of_way, NULL, g->stages, g->count,
                              &load, error));
     *peak_bytes = load.peak_bytes;
     return POPLINER_OK;

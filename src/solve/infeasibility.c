@@ -80,11 +80,13 @@ static popliner_status find_large_unit(const pl_problem *p, popliner_plan *plan,
     unit_sizes sizes = {pl_arrays_new(&arrays, p->num_units, sizeof(uint64_t)),
                         pl_arrays_new(&arrays, p->num_units, sizeof(uint64_t))};
     const bool is_same_everywhere = !p->depends_on_ipu && !p->depends_on_end;
+    const size_t last_place = pl_problem_place(p, p->max_stages, p->max_stages - 1);
     const pl_filter filter = pl_filter_of_limits(p);
     popliner_status status =
         arrays.failed ? pl_fail_memory(error, "the sizes of the units") : POPLINER_OK;
     for (size_t unit = 0; status == POPLINER_OK && unit < p->num_units; ++unit) {
-        sizes.min_bytes[unit] = is_same_everywhere ? pl_problem_peak(p, unit, unit, 1) : UINT64_MAX;
+        sizes.min_bytes[unit] =
+            is_same_everywhere ? pl_problem_peak(p, unit, unit, last_place) : UINT64_MAX;
         sizes.limit_bytes[unit] =
             is_same_everywhere ? pl_limits_peak(p, &filter.limits, pl_problem_ipu(p, 0)) : 0;
     }

@@ -294,7 +294,6 @@ popliner_status pl_integer_program_build(pl_integer_program *s, pl_goal goal,
 
 /* Returns the cycles or the peak of a column, by which IPUs are compared. */
 static uint64_t value_of(const pl_integer_program *s, pl_measure measure, const pl_column *c) {
-    const popliner_costs *costs = s->problem->costs;
     const pl_place *at = &s->places.items[c->stage];
     if (s->problem->chooser != NULL) {
         const pl_wish wish = {s->limits, measure == PL_MEASURE_CYCLES};
@@ -305,9 +304,8 @@ static uint64_t value_of(const pl_integer_program *s, pl_measure measure, const 
     }
     if (measure == PL_MEASURE_CYCLES)
         return pl_problem_cycles(s->problem, at->stage, c->first_unit, c->last_unit);
-    uint64_t peak_bytes =
-        popliner_costs_peak(costs, c->first_unit, c->last_unit,
-                            pl_costs_place(costs, at->stage + at->to_end, at->stage));
+    const size_t place = pl_problem_place(s->problem, at->stage + at->to_end, at->stage);
+    const uint64_t peak_bytes = pl_problem_peak(s->problem, c->first_unit, c->last_unit, place);
     const pl_load load = pl_problem_load(s->problem, at->stage, peak_bytes, 0);
     return pl_load_value(&load, measure);
 }

@@ -105,15 +105,13 @@ static popliner_status measure_ipu(const pl_problem *problem, const pl_split *sp
         if (pl_problem_ipu(problem, other) != pl_problem_ipu(problem, stage))
             continue;
         const popliner_interval own = together[count] = pl_split_interval(problem, split, other);
-        if (problem->chooser != NULL)
-            together[count].stages_to_end = num_stages - other;
-        ++count;
+        together[count++].stages_to_end = num_stages - other;
         cycles = pl_add_or_never(cycles,
                                  pl_problem_cycles(problem, other, own.first_unit, own.last_unit));
     }
     if (problem->chooser != NULL)
         return pl_chooser_measure(problem, NULL, together, count, num_stages, load, error);
-    PL_TRY(pl_problem_shared_peak(problem, together, count, &peak_bytes, error));
+    PL_TRY(pl_problem_shared_peak(problem, together, count, num_stages, &peak_bytes, error));
     *load = pl_problem_load(problem, stage, peak_bytes, cycles);
     return POPLINER_OK;
 }

@@ -10,6 +10,8 @@
 #include "solve/objective.h"
 #include "solve/options.h"
 
+#include <stdlib.h>
+
 /* True if the units first ... last are light enough for an IPU. */
 static bool is_light(const pl_problem *p, size_t first, size_t last) {
     const popliner_interval stage = {first, last, 1};
@@ -94,7 +96,7 @@ popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *cos
     pl_problem *p = problem;
     const size_t n = popliner_costs_num_units(costs);
     size_t *counted = pl_arrays_new(&p->arrays, n + 1, sizeof *counted);
-    p->costs = pl_costs_of_any_split(costs);
+    p->costs = costs;
     p->options = options;
     p->num_units = n;
     p->may_cut = pl_arrays_new(&p->arrays, n + 1, sizeof *p->may_cut);
@@ -108,24 +110,22 @@ popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *cos
     if (p->arrays.failed)
         return pl_fail_memory(error, "the constraints");
     find_sharing(p);
-    if (p->is_mapped && p->costs->follows_split) {
-        PL_TRY(pl_costs_of_number(p->costs, p->min_stages, &p->own_costs, error));
-        p->costs = p->own_costs;
-    }
-    PL_TRY(pl_links_find(&p->links, p->costs, options, p->max_stages, error));
+    PL_TRY(pl_links_find(&p->links, costs, options, p->max_stages, error));
     p->largest_limit_bytes = largest_limit(p);
     find_ends(p, counted);
     for (size_t i = 0; i < options->num_pairs && !p->is_shared; ++i)
         join(p, options->pairs[i]);
-    p->num_places = p->costs->max_stages_to_end;
-    p->follows_split = p->costs->follows_split;
+    p->num_places = costs->max_stages_to_end;
+    /* with a device map, all splits have the same number of stages */
+    p->follows_split = costs->follows_split && !p->is_mapped;
     PL_TRY(pl_chooser_create(p, error));
-    p->depends_on_end = p->num_places > 1;
+    p->depends_on_end = p->num_places > 1 && (p->chooser != NULL || !p->is_mapped ||
+                                              !costs->follows_split || pl_costs_keep_sets(costs));
     p->depends_on_ipu =
         options->num_ipu_limits > 0 || options->num_placements > 0 || cycles_depend_on_ipu(p);
     return p->is_shared || p->chooser != NULL
                ? POPLINER_OK
-               : pl_costs_find_order(p->costs, p->max_stages, &p->order, error);
+               : pl_costs_find_order(costs, p->max_stages, &p->order, error);
 }
 
 void pl_problem_free(pl_problem *problem) {
@@ -133,7 +133,6 @@ void pl_problem_free(pl_problem *problem) {
     pl_cost_order_clear(&problem->order);
     pl_links_free(&problem->links);
     pl_arrays_free(&problem->arrays);
-    popliner_costs_free(problem->own_costs);
     *problem = (pl_problem){0};
 }
 
@@ -161,6 +160,10 @@ bool pl_options_allow_weight(const popliner_solver_options *options,
 }
 
 size_t pl_problem_place(const pl_problem *problem, size_t num_stages, size_t stage) {
+    if (problem->is_mapped) { /* of its own number, of which num_stages may be the last ones */
+        stage += problem->min_stages - num_stages;
+        num_stages = problem->min_stages;
+    }
     return problem->chooser != NULL ? pl_choices_place(problem->costs->choices,
                                                        problem->follows_split, num_stages, stage)
                                     : pl_costs_place(problem->costs, num_stages, stage);
@@ -175,12 +178,24 @@ uint64_t pl_problem_peak(const pl_problem *problem, size_t first_unit, size_t la
 }
 
 popliner_status pl_problem_shared_peak(const pl_problem *problem, const popliner_interval *stages,
-                                       size_t num_stages, uint64_t *peak_bytes,
+                                       size_t count, size_t num_stages, uint64_t *peak_bytes,
                                        popliner_error *error) {
-    if (pl_options_allow_weight(problem->options, stages, num_stages))
-        return pl_costs_shared_peak(problem->costs, stages, num_stages, peak_bytes, error);
     *peak_bytes = POPLINER_PEAK_FORBIDDEN;
-    return POPLINER_OK;
+    if (!pl_options_allow_weight(problem->options, stages, count))
+        return POPLINER_OK;
+    if (!problem->costs->follows_split) /* then a place is the number of stages to the end */
+        return pl_costs_shared_peak(problem->costs, stages, count, peak_bytes, error);
+    popliner_interval *placed = pl_new_array(count, sizeof *placed);
+    for (size_t i = 0; placed != NULL && i < count; ++i) {
+        placed[i] = stages[i];
+        placed[i].stages_to_end =
+            pl_costs_place(problem->costs, num_stages, num_stages - stages[i].stages_to_end);
+    }
+    popliner_status status =
+        placed == NULL ? pl_fail_memory(error, "the stages of an IPU")
+                       : pl_costs_shared_peak(problem->costs, placed, count, peak_bytes, error);
+    free(placed);
+    return status;
 }
 
 size_t pl_problem_ipu(const pl_problem *problem, size_t stage) {
@@ -240,7 +255,7 @@ popliner_status pl_problem_check_limits(const pl_problem *problem, popliner_erro
 
 popliner_status pl_problem_check(const pl_problem *problem, popliner_error *error) {
     size_t known = problem->num_places;
-    if (problem->depends_on_end && problem->max_stages > known)
+    if ((problem->depends_on_end || problem->costs->follows_split) && problem->max_stages > known)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "%zu stages: the costs are for pipelines of at most %zu; make them for "
                        "longer ones",

@@ -21,7 +21,6 @@ typedef struct pl_chooser pl_chooser;
 /* Zero-initialise; free with pl_problem_free. Borrows the costs and options. */
 typedef struct pl_problem {
     const popliner_costs *costs;
-    popliner_costs *own_costs; /* `costs`, if a device map uses only a part of the given ones */
     const popliner_solver_options *options;
     pl_chooser *chooser; /* owned; NULL: the costs are those of all stages */
     size_t num_units;
@@ -77,10 +76,10 @@ size_t pl_problem_place(const pl_problem *problem, size_t num_stages, size_t sta
 uint64_t pl_problem_peak(const pl_problem *problem, size_t first_unit, size_t last_unit,
                          size_t place);
 
-/* Sets *peak_bytes to the peak of stages on one IPU, which do not choose; POPLINER_PEAK_FORBIDDEN
- * if their weight is not allowed. Errors: those of the shared peaks. */
+/* Sets *peak_bytes to the peak of stages[count] on one IPU, which do not choose, of num_stages;
+ * POPLINER_PEAK_FORBIDDEN if their weight is not allowed. Errors: those of the shared peaks. */
 popliner_status pl_problem_shared_peak(const pl_problem *problem, const popliner_interval *stages,
-                                       size_t num_stages, uint64_t *peak_bytes,
+                                       size_t count, size_t num_stages, uint64_t *peak_bytes,
                                        popliner_error *error);
 
 /* Returns the IPU of a stage. */

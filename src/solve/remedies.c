@@ -286,7 +286,7 @@ static popliner_status try_limits(trials *a) {
 /* Finds the fewest stages that suffice if each has its own IPU. */
 static popliner_status try_without_map(trials *a) {
     const pl_problem *p = a->problem;
-    const popliner_costs *costs = pl_costs_of_any_split(p->costs);
+    const popliner_costs *costs = p->costs;
     const size_t known = costs->max_stages_to_end;
     const number n = {.of = NUM_IPUS};
     if (!p->is_mapped || (costs->has_pipeline && pl_copies_take_turns(&costs->pipeline.copies)))

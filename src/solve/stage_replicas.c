@@ -247,7 +247,7 @@ popliner_status popliner_replicas_solve_stages(const popliner_costs *costs,
     static const popliner_objective usual[] = {POPLINER_OBJECTIVE_CYCLES, POPLINER_OBJECTIVE_MEMORY,
                                                POPLINER_OBJECTIVE_TRAFFIC};
     stage_replicas s = {.options = POPLINER_REPLICAS_OPTIONS_INIT,
-                        .costs = *pl_costs_of_any_split(costs),
+                        .costs = *costs,
                         .num_units = popliner_costs_num_units(costs)};
     popliner_listener listener;
     *plan = NULL;

@@ -147,7 +147,7 @@ void pl_step_count_path(const pl_step_graph *graph, uint32_t *counts) {
 /* ---- The plan ---- */
 
 static const pl_unit_passes *passes_of(const popliner_costs *costs) {
-    return costs == NULL ? NULL : pl_costs_of_any_split(costs)->passes;
+    return costs == NULL ? NULL : costs->passes;
 }
 
 pl_step_parts pl_step_passes(const popliner_plan_stage *stage, uint64_t link_cycles,

@@ -25,16 +25,18 @@ size_t pl_num_on_ipu(const pl_problem *problem, size_t stage) {
 uint64_t pl_least_load(const pl_problem *problem, popliner_objective objective,
                        const pl_limits *limits, const popliner_interval *stage,
                        size_t num_stages_on_ipu) {
+    const size_t num_stages = problem->options->num_mapped_stages;
+    const size_t number = num_stages - stage->stages_to_end;
     if (pl_objective_is_of_cycles(objective, false))
-        return pl_problem_cycles(problem,
-                                 problem->options->num_mapped_stages - stage->stages_to_end,
-                                 stage->first_unit, stage->last_unit);
+        return pl_problem_cycles(problem, number, stage->first_unit, stage->last_unit);
     if (problem->chooser != NULL)
         return pl_chooser_part(problem, limits, stage, num_stages_on_ipu);
+    const popliner_interval placed = {stage->first_unit, stage->last_unit,
+                                      pl_problem_place(problem, num_stages, number)};
     if (num_stages_on_ipu == 1)
-        return popliner_costs_peak(problem->costs, stage->first_unit, stage->last_unit,
-                                   stage->stages_to_end);
-    pl_peak_parts parts = pl_costs_peak_parts(problem->costs, stage);
+        return popliner_costs_peak(problem->costs, placed.first_unit, placed.last_unit,
+                                   placed.stages_to_end);
+    pl_peak_parts parts = pl_costs_peak_parts(problem->costs, &placed);
     /* the largest of several numbers is at least their mean */
     return parts.own_bytes + parts.other_bytes / num_stages_on_ipu;
 }

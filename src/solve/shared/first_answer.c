@@ -322,12 +322,14 @@ static popliner_status begin_with_split(climb *c, const pl_split *split) {
 /* Sums the weights before each unit: 1 for each unit, or its need. */
 static void weigh(climb *c, bool by_needs) {
     const popliner_costs *costs = c->problem->costs;
+    const size_t last_place = pl_costs_place(costs, c->num_stages, c->num_stages - 1);
     for (size_t unit = 0; unit < c->num_units; ++unit) {
+        const uint64_t peak_bytes = popliner_costs_peak(costs, unit, unit, last_place);
         double weight = 1.0;
         if (by_needs && of_cycles(c))
             weight = (double)popliner_costs_cycles(costs, unit, unit);
-        else if (by_needs && popliner_costs_peak(costs, unit, unit, 1) != POPLINER_PEAK_FORBIDDEN)
-            weight = (double)popliner_costs_peak(costs, unit, unit, 1);
+        else if (by_needs && peak_bytes != POPLINER_PEAK_FORBIDDEN)
+            weight = (double)peak_bytes;
         c->before[unit + 1] = c->before[unit] + weight;
     }
 }

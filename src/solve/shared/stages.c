@@ -42,7 +42,8 @@ static popliner_status measure(pl_shared *shared, const pl_problem *problem, con
     pl_load load = {0};
     *need = (pl_measured_need){0};
     if (problem->chooser == NULL)
-        return pl_problem_shared_peak(problem, together, count, &need->peak_bytes, error);
+        return pl_problem_shared_peak(problem, together, count, problem->options->num_mapped_stages,
+                                      &need->peak_bytes, error);
     shared->work -= pl_chooser_work(problem);
     popliner_status status = pl_chooser_measure(problem, wish, together, count,
                                                 problem->options->num_mapped_stages, &load, error);
