@@ -127,8 +127,8 @@ popliner_status page_make(session *s, const popliner_certificate *certificate, c
 /* True if the report is for people, so that the log need not repeat it. */
 bool screen_is_used(const session *s);
 
-/* Returns the capabilities of standard output, or of a file, which has no colours. --color overrides
- * the terminal and NO_COLOR. */
+/* Returns the capabilities of standard output, or of a file, which has no colours. --color
+ * overrides the terminal and NO_COLOR. */
 popliner_plot_options screen_options(const session *s, bool is_file);
 
 /* Replaces a table of tab-separated values by one that fits the screen: see popliner_screen_table.

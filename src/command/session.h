@@ -168,14 +168,14 @@ size_t request_find_unit(const request *r, const char *name, size_t length);
 popliner_status request_no_unit(const request *r, const char *option, const char *value,
                                 const char *name, size_t length, popliner_error *error);
 
-/* Sets *limit_bytes to what the reserve of the options leaves of the memory of an IPU (SIZE_MAX: one
- * without a reserve of its own). Errors: USAGE. */
+/* Sets *limit_bytes to what the reserve of the options leaves of the memory of an IPU (SIZE_MAX:
+ * one without a reserve of its own). Errors: USAGE. */
 popliner_status request_less_reserve(const popliner_solver_options *o, size_t ipu,
                                      uint64_t memory_bytes, uint64_t *limit_bytes,
                                      popliner_error *error);
 
-/* Takes --reserve, except that of single IPUs, and sets *limit_bytes to what it leaves of the memory
- * of a tile, which is logged; UINT64_MAX - 1: no limit. Errors: USAGE. */
+/* Takes --reserve, except that of single IPUs, and sets *limit_bytes to what it leaves of the
+ * memory of a tile, which is logged; UINT64_MAX - 1: no limit. Errors: USAGE. */
 popliner_status request_take_reserve(request *r, session *s, const popliner_costs_file *file,
                                      uint64_t *limit_bytes, popliner_error *error);
 
@@ -185,8 +185,8 @@ popliner_status request_take_reserve(request *r, session *s, const popliner_cost
 popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
                                    const popliner_costs_file *file, popliner_error *error);
 
-/* Sets the speeds of IPUs and the bandwidths of links: those of the command line, and of `file` (may
- * be NULL) for other IPUs. Errors: USAGE, also for IPUs where no stage can run; MEMORY. */
+/* Sets the speeds of IPUs and the bandwidths of links: those of the command line, and of `file`
+ * (may be NULL) for other IPUs. Errors: USAGE, also for IPUs where no stage can run; MEMORY. */
 popliner_status request_set_speeds(request *r, const session *s, const popliner_costs_file *file,
                                    popliner_error *error);
 
