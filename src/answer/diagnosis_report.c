@@ -1,7 +1,6 @@
 /* A diagnosis for people: whether it may be trusted, and what is missing.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,7 +55,6 @@ static void write_fullest(const pl_diagnosis *d, pl_layout *layout) {
 /* The missing bytes of a category. */
 typedef struct missing {
     const char *category;
-    const char *words; /* of it */
     uint64_t bytes;
     size_t num_programs;
     bool has_reason[PL_NUM_MISSING_REASONS];
@@ -69,23 +67,17 @@ static int compare_missing(const void *left, const void *right) {
                                 : strcmp(a->category, b->category);
 }
 
-static const char *words_of(pl_arrays *arrays, const char *category) {
-    pl_text text = {0};
-    pl_text_add_words(&text, category);
-    return pl_arrays_take(arrays, &text);
-}
-
 /* Adds up the list by category: [*count], the largest first. */
 static missing *by_category(pl_arrays *arrays, const pl_missing_variables *list, size_t *count) {
     missing *all = pl_arrays_new(arrays, list->count, sizeof *all);
     *count = 0;
-    for (size_t i = 0; !arrays->failed && i < list->count; i++) {
+    for (size_t i = 0; all != NULL && i < list->count; i++) {
         const pl_missing_variable *v = &list->items[i];
         size_t k = 0;
         while (k < *count && strcmp(all[k].category, v->category) != 0)
             k++;
-        if (k == *count)
-            all[(*count)++] = (missing){v->category, words_of(arrays, v->category), 0, 0, {0}};
+        *count += k == *count;
+        all[k].category = v->category;
         all[k].bytes += v->size_bytes;
         all[k].num_programs += v->num_programs;
         for (size_t r = 0; r < v->num_reasons; r++)
@@ -107,52 +99,51 @@ static pl_text reasons_text(const missing *m) {
         [PL_MISSING_COMPILER] = "the compiler's own",
     };
     pl_text text = {0};
-    bool is_first = true;
-    pl_text_add(&text, "");
+    const char *between = "";
     if (m->num_programs > 0)
         pl_text_format(&text, "%zu %s ", m->num_programs,
                        m->num_programs == 1 ? "program" : "programs");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (m->has_reason[i]) {
             pl_text_format(&text, "%s%s",
-                           is_first                   ? ""
-                           : i == PL_MISSING_COMPILER ? "; "
-                                                      : " ",
-                           words[i]);
-            is_first = false;
+                           *between != '\0' && i == PL_MISSING_COMPILER ? "; " : between, words[i]);
+            between = " ";
         }
     return text;
 }
 
-/* Adds "Missing       888  stack    the compiler's own", with all reasons. */
+/* Adds "Missing       888  stack    the compiler's own", with all reasons; the last line is of all
+ * other categories. */
 static void write_missing(const pl_diagnosis *d, pl_layout *layout) {
     enum { MOST_ROWS = 5 };
-    char others[40];
     size_t count = 0;
     size_t size_width = 0;
-    size_t words_width = 0;
+    size_t name_width = 0;
     pl_arrays own = {0};
+    pl_text names[MOST_ROWS] = {{0}};
     missing *all = by_category(&own, &d->missing_here, &count);
-    if (!own.failed && count > MOST_ROWS) {
-        missing *last = &all[MOST_ROWS - 1];
-        snprintf(others, sizeof others, "%zu other categories", count - MOST_ROWS + 1);
-        *last = (missing){.words = others, .bytes = last->bytes};
-        for (size_t i = MOST_ROWS; i < count; i++)
-            last->bytes += all[i].bytes;
-        count = MOST_ROWS;
-    }
-    for (size_t i = 0; !own.failed && i < count; i++) {
+    const size_t shown = pl_fewer(count, MOST_ROWS);
+    for (size_t i = shown; i < count; i++)
+        all[shown - 1].bytes += all[i].bytes;
+    for (size_t i = 0; i < shown; i++) {
+        if (i + 1 < shown || count == shown) {
+            pl_text_add_words(&names[i], all[i].category);
+        } else {
+            pl_text_format(&names[i], "%zu other categories", count - i);
+            all[i] = (missing){.bytes = all[i].bytes};
+        }
         size_width = pl_more(size_width, strlen(PL_GROUPED(all[i].bytes)));
-        words_width = pl_more(words_width, strlen(all[i].words));
+        name_width = pl_more(name_width, names[i].length);
     }
-    for (size_t i = 0; !own.failed && i < count; i++) {
+    for (size_t i = 0; i < shown; i++) {
         pl_text subject = {0};
         pl_text reasons = reasons_text(&all[i]);
         pl_text_format(&subject, "%*s  %s", (int)size_width, PL_GROUPED(all[i].bytes),
-                       all[i].words);
-        own.failed = subject.failed || reasons.failed;
+                       pl_text_string(&names[i]));
+        own.failed = own.failed || names[i].failed || subject.failed || reasons.failed;
         pl_layout_entry(layout, i == 0 ? "Missing" : "", pl_text_string(&subject),
-                        size_width + 2 + words_width, pl_text_string(&reasons));
+                        size_width + 2 + name_width, pl_text_string(&reasons));
+        free(names[i].data);
         free(subject.data);
         free(reasons.data);
     }

@@ -85,12 +85,30 @@ typedef struct series {
     uint64_t *base_bytes;  /* [count] */
     uint64_t *total_bytes; /* [count]: base and what is above it */
     size_t num_columns;
-    size_t *shown;        /* [num_columns]: the item of each column */
     uint64_t top_bytes;   /* of the highest line; at least 1 */
     uint64_t limit_bytes; /* a line where it is below the top; 0: none */
 } series;
 
 enum { AXIS_WIDTH = 10 };
+
+/* Returns the item with most bytes of first ... end - 1, the first of equals. */
+static size_t largest_item(const series *s, size_t first, size_t end) {
+    size_t largest = first;
+    for (size_t i = first + 1; i < end; i++)
+        largest = s->total_bytes[i] > s->total_bytes[largest] ? i : largest;
+    return largest;
+}
+
+/* The items of a column are first ... end - 1. */
+static size_t first_item(const series *s, size_t column) {
+    return (size_t)((double)column * (double)s->count / (double)s->num_columns);
+}
+
+/* Returns the item that a column shows. */
+static size_t item_of(const series *s, size_t column) {
+    const bool is_last = column + 1 == s->num_columns;
+    return largest_item(s, first_item(s, column), is_last ? s->count : first_item(s, column + 1));
+}
 
 /* "312 KiB", as wide as the axis. */
 static void add_axis(pl_layout *canvas, double bytes) {
@@ -132,7 +150,7 @@ static void draw_columns(pl_layout *canvas, const series *s) {
         else
             pl_text_format(&canvas->text, "%*s", AXIS_WIDTH, "");
         for (size_t column = 0; column < s->num_columns; column++)
-            add_cell(canvas, s, s->shown[column], line, is_limit, &last);
+            add_cell(canvas, s, item_of(s, column), line, is_limit, &last);
         add_sign(canvas, &last, NO_COLOUR, "\n");
     }
 }
@@ -173,38 +191,16 @@ static popliner_status begin_series(series *s, size_t count, popliner_error *err
     return s->arrays.failed ? pl_fail_memory(error, "a plot") : POPLINER_OK;
 }
 
-/* The items of a column are first ... end - 1. */
-static size_t first_item(const series *s, size_t column) {
-    return (size_t)((double)column * (double)s->count / (double)s->num_columns);
-}
-
-/* Returns the item with most bytes of first ... end - 1, the first of equals. */
-static size_t largest_item(const series *s, size_t first, size_t end) {
-    size_t largest = first;
-    for (size_t i = first + 1; i < end; i++)
-        largest = s->total_bytes[i] > s->total_bytes[largest] ? i : largest;
-    return largest;
-}
-
 /* Finds the columns, and draws them; the limit only where it does not press them flat. */
-static popliner_status draw(series *s, uint64_t limit_bytes, pl_layout *canvas,
-                            popliner_error *error) {
+static void draw(series *s, uint64_t limit_bytes, pl_layout *canvas) {
     enum { MOST_WIDE = 8, MOST_TIMES = 4 };
     const size_t width = canvas->screen.width - AXIS_WIDTH;
     const size_t wide = s->count == 0 ? 0 : width / s->count;
     const uint64_t most_bytes = s->count == 0 ? 0 : s->total_bytes[largest_item(s, 0, s->count)];
     s->num_columns = s->count > width ? width : s->count * pl_fewer(wide, MOST_WIDE);
-    s->shown = pl_arrays_new(&s->arrays, s->num_columns, sizeof *s->shown);
-    if (s->shown == NULL)
-        return pl_fail_memory(error, "a plot");
-    for (size_t column = 0; column < s->num_columns; column++)
-        s->shown[column] =
-            largest_item(s, first_item(s, column),
-                         column + 1 < s->num_columns ? first_item(s, column + 1) : s->count);
     s->limit_bytes = limit_bytes / MOST_TIMES <= most_bytes ? limit_bytes : 0;
     s->top_bytes = pl_larger(1, pl_larger(s->limit_bytes, most_bytes));
     draw_columns(canvas, s);
-    return POPLINER_OK;
 }
 
 /* The numbers of the first and the last item under the columns. */
@@ -247,9 +243,8 @@ popliner_status pl_plot_tiles(const popliner_profile *p, const popliner_plot_opt
         s.total_bytes[tile] =
             p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile];
     }
-    if (status == POPLINER_OK)
-        status = draw(&s, p->target.bytes_per_tile, &canvas, error);
     if (status == POPLINER_OK) {
+        draw(&s, p->target.bytes_per_tile, &canvas);
         add_ends(&s, &canvas);
         add_key(&canvas);
         add_caption(&s, "tile", &canvas);
@@ -265,7 +260,7 @@ popliner_status pl_plot_tiles(const popliner_profile *p, const popliner_plot_opt
 
 /* The unit of a column; SIZE_MAX for none. */
 static size_t unit_of_column(const series *s, const pl_chain *chain, size_t column) {
-    size_t operation = pl_chain_operation_at(chain, s->shown[column]);
+    size_t operation = pl_chain_operation_at(chain, item_of(s, column));
     return operation == SIZE_MAX ? SIZE_MAX : pl_chain_unit_of(chain, operation);
 }
 
@@ -318,9 +313,8 @@ popliner_status pl_plot_liveness(const popliner_profile *p, const pl_chain *chai
         s.total_bytes[step] += options->has_always_live ? always_bytes : 0;
         s.base_bytes[step] = options->has_always_live ? always_bytes : s.total_bytes[step];
     }
-    if (status == POPLINER_OK)
-        status = draw(&s, 0, &canvas, error);
     if (status == POPLINER_OK) {
+        draw(&s, 0, &canvas);
         const size_t num_short = add_units(&s, chain, &canvas);
         add_ends(&s, &canvas);
         if (options->has_always_live)

@@ -39,17 +39,11 @@ static const char *shown_layer(const pl_layers *layers, size_t unit) {
     return name == NULL ? "None" : name;
 }
 
-/* Returns the compiler's account of a valid tile. */
-static popliner_tile_memory account_of(const popliner_profile *profile, size_t tile) {
-    popliner_tile_memory account = POPLINER_TILE_MEMORY_INIT;
-    popliner_profile_get(profile, POPLINER_ITEM_TILE, tile, &account, NULL);
-    return account;
-}
-
 popliner_status pl_report_memory_totals(const pl_section_source *source, char delimiter,
                                         pl_text *text, popliner_error *error) {
     enum { SHOWN_TILES = 10 };
-    const size_t num_tiles = source->profile->target.num_tiles;
+    const popliner_profile *p = source->profile;
+    const size_t num_tiles = p->target.num_tiles;
     const size_t shown = num_tiles < SHOWN_TILES ? num_tiles : SHOWN_TILES;
     const popliner_interval all = {0, pl_chain_num_units(source->chain) - 1, 1};
     popliner_stage_detail whole;
@@ -61,12 +55,10 @@ popliner_status pl_report_memory_totals(const pl_section_source *source, char de
         pl_text_format(text, "Tile %zu%c", tile, delimiter);
     pl_text_format(text, "\nAlways live");
     for (size_t tile = 0; tile < shown; tile++)
-        pl_text_format(text, "%c%" PRIu64, delimiter,
-                       account_of(source->profile, tile).always_live_bytes);
+        pl_text_format(text, "%c%" PRIu64, delimiter, p->tile_always_live_bytes[tile]);
     pl_text_format(text, "\nNot-always live");
     for (size_t tile = 0; tile < shown; tile++)
-        pl_text_format(text, "%c%" PRIu64, delimiter,
-                       account_of(source->profile, tile).not_always_live_peak_bytes);
+        pl_text_format(text, "%c%" PRIu64, delimiter, p->tile_not_always_live_peak_bytes[tile]);
     pl_text_add(text, "\n");
     return POPLINER_OK;
 }

@@ -138,12 +138,6 @@ static void add_vertices(const pl_section_source *source, size_t compute_set, pl
               has_set ? state_of(source, compute_set) : 0);
 }
 
-static const char *cycles_name(popliner_cycles_source source) {
-    return source == POPLINER_CYCLES_MEASURED    ? "measured"
-           : source == POPLINER_CYCLES_ESTIMATED ? "estimated"
-                                                 : NULL;
-}
-
 static void add_program(const pl_section_source *source, size_t i, const places *own,
                         pl_sheet *sheet) {
     const popliner_profile *p = source->profile;
@@ -152,7 +146,9 @@ static void add_program(const pl_section_source *source, size_t i, const places 
     if (!sheet->is_naming)
         popliner_profile_get(p, POPLINER_ITEM_PROGRAM, i, &program, NULL);
     const size_t operation = sheet->is_naming ? 0 : pl_walk_index(source->operation_of[i]);
-    const char *cycles_source = cycles_name(program.cycles_source);
+    const char *cycles_source = program.cycles_source == POPLINER_CYCLES_NONE
+                                    ? NULL
+                                    : pl_cycles_source_name(program.cycles_source);
     PL_COLUMN(sheet, number, "program", i);
     PL_COLUMN(sheet, place, "parent", own->parent[i]);
     PL_COLUMN(sheet, text, "type", program.type_name);
