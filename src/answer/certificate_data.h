@@ -222,9 +222,6 @@ void pl_hints_write(const popliner_hint *hints, size_t num_hints, pl_layout *lay
 /* Whether a remedy is another number of units for a constraint. */
 bool pl_remedy_has_number(const popliner_remedy *remedy);
 
-/* Adds changes that would be enough, if nothing fits. */
-void pl_certificate_add_remedies(const pl_certificate *certificate, pl_text *text);
-
 /* Adds what a split, for which no limit of all IPUs is known to be enough, needs of each that it
  * exceeds: "0=20,1=30". Returns the largest; 0 if these are not several, or too many to tell. */
 uint64_t pl_certificate_add_needs(const pl_certificate *certificate, pl_text *text);

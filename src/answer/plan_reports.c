@@ -108,13 +108,6 @@ static double throughput(const popliner_replicas_candidate *c, uint64_t divisor)
                : (double)c->num_replicas * (double)c->micro_batches / step;
 }
 
-/* Returns a share with four digits. */
-static pl_text share_text(double share) {
-    pl_text text = {0};
-    pl_text_format(&text, "%.4f", share);
-    return text;
-}
-
 /* ---- a table ---- */
 
 /* The columns of a plan; of what it has no values, nothing is known. */
@@ -169,8 +162,8 @@ static void add_pipeline(const pl_listed_split *own, const char *best,
     PL_COLUMN(sheet, known_ratio, "all_reduce", is_had, c->reduce_cycles, divisor);
     PL_COLUMN(sheet, known_ratio, "step_cycles", is_had, c->step_cycles, divisor);
     PL_COLUMN(sheet, made, "throughput", shown);
-    PL_COLUMN(sheet, made, "idle_share", has_step ? share_text(c->step.idle_share) : (pl_text){0});
-    PL_COLUMN(sheet, made, "gap", is_had ? share_text(c->gap) : (pl_text){0});
+    PL_COLUMN(sheet, share, "idle_share", has_step, c->step.idle_share);
+    PL_COLUMN(sheet, share, "gap", is_had, c->gap);
     add_split(names, is_had ? c->plan : NULL, sheet);
 }
 

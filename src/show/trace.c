@@ -162,14 +162,13 @@ static popliner_status write_stage(writer *w, const pl_certificate *c, size_t nu
 
 static popliner_status write_stages(writer *w, const pl_certificate *c, const pl_stage_meter *meter,
                                     uint64_t *bytes, popliner_error *error) {
-    pl_arrays own = {0};
-    uint8_t *selection = pl_arrays_new(&own, w->profile->num_variables, sizeof *selection);
-    popliner_status status = own.failed ? pl_fail_memory(error, "a trace") : POPLINER_OK;
+    uint8_t *selection = pl_new_array(w->profile->num_variables, sizeof *selection);
+    popliner_status status = selection == NULL ? pl_fail_memory(error, "a trace") : POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < c->plan.num_stages; i++) {
         select_stage(meter, &c->plan.stages[i], selection);
         status = write_stage(w, c, i, selection, bytes, error);
     }
-    pl_arrays_free(&own);
+    free(selection);
     return status;
 }
 

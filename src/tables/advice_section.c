@@ -100,18 +100,17 @@ static void add(const look *own, rule which, const advice *a) {
     PL_COLUMN(sheet, text, "suggestion", rules[which].suggestion);
 }
 
-/* Returns the next largest of the items after `last` (SIZE_MAX: the first), if it has at least one
- * part in `parts` of the live bytes; else SIZE_MAX. Equal ones are in their order. */
-static size_t next_largest(const look *own, const uint64_t *bytes, size_t count, uint64_t parts,
-                           size_t last) {
+/* Returns the next largest of the items after `last` (SIZE_MAX: the first); SIZE_MAX: none is left.
+ * Equal ones are in their order. */
+static size_t next_largest(const uint64_t *bytes, size_t count, size_t last) {
     size_t next = SIZE_MAX;
     for (size_t i = 0; i < count; i++) {
         const bool follows =
             last == SIZE_MAX || bytes[i] < bytes[last] || (i > last && bytes[i] == bytes[last]);
-        if (follows && bytes[i] > 0 && (next == SIZE_MAX || bytes[i] > bytes[next]))
+        if (follows && (next == SIZE_MAX || bytes[i] > bytes[next]))
             next = i;
     }
-    return next != SIZE_MAX && parts * bytes[next] >= own->live_bytes ? next : SIZE_MAX;
+    return next;
 }
 
 /* Adds rows for the largest items that have at least one part in `parts` of the live bytes, and are
@@ -120,8 +119,9 @@ static void add_largest(const look *own, rule which, uint64_t parts, size_t most
                         const pl_string *names, const uint64_t *bytes, const size_t *num_tiles,
                         size_t count) {
     size_t num_rows = 0;
-    for (size_t i = SIZE_MAX;
-         num_rows < MOST_ROWS && (i = next_largest(own, bytes, count, parts, i)) != SIZE_MAX;) {
+    for (size_t i = next_largest(bytes, count, SIZE_MAX);
+         i != SIZE_MAX && parts * bytes[i] >= own->live_bytes && num_rows < MOST_ROWS;
+         i = next_largest(bytes, count, i)) {
         const char *name = pl_profile_string(own->profile, names[i]);
         const advice a = {*name == '\0' ? NULL : name, own->worst, bytes[i], own->live_bytes,
                           num_tiles[i]};
