@@ -185,9 +185,13 @@ static void write_stages(const pl_certificate *c, stage_table table, size_t max_
     free(more.data);
 }
 
-void pl_certificate_add_bars(const pl_certificate *c, pl_layout *layout) {
+popliner_status pl_plot_plan(const pl_certificate *c, const popliner_plot_options *options,
+                             char **text, popliner_error *error) {
+    pl_layout layout;
+    pl_layout_begin(&layout, options);
     if (c->plan.num_stages > 0)
-        write_stages(c, OF_PLOT, SIZE_MAX, layout);
+        write_stages(c, OF_PLOT, SIZE_MAX, &layout);
+    return pl_layout_finish(&layout, POPLINER_OK, text, error);
 }
 
 static void write_table(const pl_certificate *c, pl_layout *layout) {

@@ -215,14 +215,6 @@ static uint64_t cycles_on(const popliner_plan *plan, size_t ipu) {
     return cycles;
 }
 
-uint64_t pl_certificate_kv(const pl_certificate *certificate, size_t stage) {
-    const popliner_plan_stage *own = &certificate->plan.stages[stage];
-    uint64_t bytes = 0;
-    for (size_t unit = own->first_unit; unit <= own->last_unit; unit++)
-        bytes += certificate->input.kv_bytes[unit];
-    return bytes;
-}
-
 /* The bytes that so many tokens more take on an IPU. */
 static uint64_t bytes_of_tokens(const pl_certificate *c, size_t ipu, uint64_t tokens) {
     uint64_t bytes = 0;

@@ -186,9 +186,6 @@ static inline bool pl_certificate_has_replicas(const pl_certificate *certificate
     return certificate->plan.num_stages > 0 && certificate->plan.stages[0].num_replicas > 0;
 }
 
-/* The bytes that a token more takes in a stage. */
-uint64_t pl_certificate_kv(const pl_certificate *certificate, size_t stage);
-
 /* Returns the stage with the least room, as a share of its limit; of verdicts that differ, the
  * worst. */
 size_t pl_certificate_tightest(const pl_certificate *certificate);
@@ -303,9 +300,11 @@ const char *pl_certificate_kind(const pl_certificate *certificate, size_t unit, 
 /* Finds the headline: the verdict, what is proven, and the record of such verdicts. */
 void pl_certificate_find_headline(pl_certificate *certificate);
 
-/* Adds the stages of a certificate that is measured: bars of what each needs, with a line up to
- * what it needs at most, and its limit. */
-void pl_certificate_add_bars(const pl_certificate *certificate, pl_layout *layout);
+/* Plots the stages of a certificate that is measured: bars of what each needs, with a line up to
+ * what it needs at most, and its limit. Errors: MEMORY. */
+popliner_status pl_plot_plan(const pl_certificate *certificate,
+                             const popliner_plot_options *options, char **text,
+                             popliner_error *error);
 
 /* ---- comparisons with compiled pipelines ---- */
 

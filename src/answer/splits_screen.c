@@ -120,7 +120,7 @@ static void add_time(const table *t, uint64_t cycles, pl_text *text) {
 }
 
 static const char *devices(const table *t, size_t count) {
-    return t->own.is_of_ipus ? count == 1 ? "IPU" : "IPUs" : count == 1 ? "device" : "devices";
+    return pl_certificate_devices(&(pl_certificate){.is_of_ipus = t->own.is_of_ipus}, count);
 }
 
 /* The item that is marked, and the headline's. */

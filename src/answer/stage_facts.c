@@ -67,6 +67,14 @@ static bool exists(const pl_certificate *c, size_t which) {
     }
 }
 
+/* The bytes that a token more takes in a stage. */
+static uint64_t kv_of(const pl_certificate *c, const popliner_plan_stage *stage) {
+    uint64_t bytes = 0;
+    for (size_t unit = stage->first_unit; unit <= stage->last_unit; unit++)
+        bytes += c->input.kv_bytes[unit];
+    return bytes;
+}
+
 static value value_of(const pl_certificate *c, size_t stage, size_t which) {
     const popliner_plan_stage *own = &c->plan.stages[stage];
     const uint64_t per_time_unit = c->input.cycles_per_time_unit;
@@ -82,7 +90,7 @@ static value value_of(const pl_certificate *c, size_t stage, size_t which) {
                    ? (value){true, c->details[stage].part_bytes[POPLINER_PART_PARAMETERS], 1, NULL}
                    : (value){false, 0, 1, NULL};
     case KV:
-        return (value){true, pl_certificate_kv(c, stage), 1, NULL};
+        return (value){true, kv_of(c, own), 1, NULL};
     case REDUCED:
         return (value){true, c->reduced_bytes[stage], 1, NULL};
     case REPLICAS:

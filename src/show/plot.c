@@ -1,12 +1,12 @@
-/* Plots of tiles, of liveness and of the stages of a plan, made of characters.
+/* Plots of tiles and of liveness, made of characters.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "show/show.h"
 
 #include <stdlib.h>
 
-#include "answer/certificate_data.h"
 #include "base/failure.h"
+#include "base/layout.h"
 #include "base/numbers.h"
 #include "base/text.h"
 #include "memory/chain_data.h"
@@ -324,13 +324,4 @@ popliner_status pl_plot_liveness(const popliner_profile *p, const pl_chain *chai
     }
     pl_arrays_free(&s.arrays);
     return pl_text_finish(&canvas.text, status, text, error);
-}
-
-popliner_status pl_plot_plan(const pl_certificate *certificate,
-                             const popliner_plot_options *options, char **text,
-                             popliner_error *error) {
-    pl_layout layout;
-    pl_layout_begin(&layout, options);
-    pl_certificate_add_bars(certificate, &layout);
-    return pl_layout_finish(&layout, POPLINER_OK, text, error);
 }

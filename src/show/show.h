@@ -18,9 +18,6 @@ popliner_status pl_plot_tiles(const popliner_profile *profile, const popliner_pl
 popliner_status pl_plot_liveness(const popliner_profile *profile, const pl_chain *chain,
                                  const popliner_plot_options *options, char **text,
                                  popliner_error *error);
-popliner_status pl_plot_plan(const pl_certificate *certificate,
-                             const popliner_plot_options *options, char **text,
-                             popliner_error *error);
 
 /* ---- Traces ---- */
 
