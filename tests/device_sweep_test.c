@@ -117,7 +117,7 @@ static void tries_larger_stages_where_cuts_take_time(void **state) {
     in.options.link_bandwidth = (popliner_ipu_link){.bytes = 1, .cycles = 1};
     memset(in.cut_rules, 0, sizeof in.cut_rules);
     assert_int_equal(pl_problem_create(&in.problem, in.costs, &in.options, NULL), POPLINER_OK);
-    in.filter = pl_filter_of_limits(&in.problem);
+    in.filter = pl_filter_of_limits();
     in.filter.limits.max_cycles = 125;
     assert_true(check(&in));
     discard_shared_instance(&in);
@@ -138,7 +138,7 @@ static void long_chains(void **state) {
 
     in.options.mem_per_tile = plan.peak_bytes - 1;
     assert_int_equal(pl_problem_create(&in.problem, in.costs, &in.options, NULL), POPLINER_OK);
-    in.filter = pl_filter_of_limits(&in.problem);
+    in.filter = pl_filter_of_limits();
     pl_shared shared = {0};
     pl_split split = {0};
     pl_sweep_end how;

@@ -30,7 +30,7 @@ static pl_problem example_problem(const popliner_costs *costs, popliner_solver_o
     *options = (popliner_solver_options)PLAIN_SOLVER_OPTIONS;
     options->num_ipus = 3;
     assert_int_equal(pl_problem_create(&problem, costs, options, NULL), POPLINER_OK);
-    *filter = pl_filter_of_limits(&problem);
+    *filter = pl_filter_of_limits();
     return problem;
 }
 
@@ -162,7 +162,7 @@ static void finds_every_mistake(void **state) {
             plan.stages[1].ipu = 2;
             break;
         case 12:
-            filter.limits.plain_limit_bytes = 20;
+            options.mem_per_tile = 20;
             break;
         case 13:
             filter.limits.max_peak_bytes = 20;
@@ -242,7 +242,7 @@ static void later_ipus_need_no_places(void **state) {
         options.ipu_limits = &limit;
         options.ipu_speeds = &speed;
         assert_int_equal(pl_problem_create(&problem, costs, &options, NULL), POPLINER_OK);
-        pl_limits limits = pl_filter_of_limits(&problem).limits;
+        pl_limits limits = pl_filter_of_limits().limits;
         assert_int_equal(pl_problem_num_special(&problem, &limits), ipu < 3 ? ipu + 1 : 0);
         limits.max_cycles = 9;
         assert_int_equal(pl_problem_num_special(&problem, &limits), ipu < 3 ? ipu + 1 : 0);

@@ -114,7 +114,7 @@ void draw_shared_instance(shared_instance *in, uint64_t seed) {
         in->options.num_ipu_links = random_below(in, 2);
     }
     assert_int_equal(pl_problem_create(&in->problem, in->costs, &in->options, NULL), POPLINER_OK);
-    in->filter = pl_filter_of_limits(&in->problem);
+    in->filter = pl_filter_of_limits();
     if (random_below(in, 3) == 0)
         in->filter.limits.max_cycles = in->num_units * (2 + random_below(in, 4));
     if (random_below(in, 3) == 0)

@@ -219,7 +219,7 @@ static void programs_are_exact_by_themselves(void **state) {
         pl_problem problem = mapped_problem(costs, &options, num_stages);
         brute_answer expected = brute_force(costs, &options);
         bool is_possible = expected.status == POPLINER_PLAN_OPTIMAL;
-        pl_filter filter = pl_filter_of_limits(&problem);
+        pl_filter filter = pl_filter_of_limits();
         filter.limits.max_peak_bytes = expected.split.values[POPLINER_OBJECTIVE_MEMORY];
         for (int goal = PL_GOAL_ANY; goal <= PL_GOAL_EARLIEST_CUTS; ++goal) {
             pl_split split = {0};
@@ -309,7 +309,7 @@ static void finds_wrong_claims(void **state) {
         pl_problem problem = {0};
         assert_int_equal(pl_problem_create(&problem, costs, &options, NULL), POPLINER_OK);
         brute_answer expected = brute_force(costs, &options);
-        pl_filter filter = pl_filter_of_limits(&problem);
+        pl_filter filter = pl_filter_of_limits();
         for (size_t i = 0; i < 3; ++i) {
             uint64_t best = expected.split.values[objectives[i]];
             num_refuted += !keeps_claim(&problem, &filter, objectives[i], best);
@@ -344,7 +344,7 @@ static void tells_single_bytes_apart(void **state) {
             popliner_costs_set_cut(costs, cut, large + (cut != best), NULL);
         popliner_solver_options options;
         pl_problem problem = mapped_problem(costs, &options, 2);
-        pl_filter filter = pl_filter_of_limits(&problem);
+        pl_filter filter = pl_filter_of_limits();
         pl_split split = {0};
         find_by_programs(&problem, &filter, PL_GOAL_FEWEST_CUT_BYTES, &split);
         assert_true(nothing_is_below(&problem, &filter, POPLINER_OBJECTIVE_TRAFFIC, large));

@@ -138,8 +138,8 @@ static void choosing_is_work(void **state) {
     o.device_map = map;
     o.num_mapped_stages = 3;
     assert_int_equal(pl_problem_create(&problem, file->costs, &o, NULL), POPLINER_OK);
-    pl_wish wish = {.limits = pl_filter_of_limits(&problem).limits, .by_cycles = true};
-    wish.limits.plain_limit_bytes = 100;
+    pl_wish wish = {.limits = pl_filter_of_limits().limits, .by_cycles = true};
+    wish.limits.max_peak_bytes = 100;
     assert_int_equal(pl_shared_measure(&shared, &problem, &wish, together, 2, &load, NULL),
                      POPLINER_OK);
     assert_int_equal(load.cycles, 166);

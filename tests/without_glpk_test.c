@@ -56,7 +56,7 @@ static void draw_chain(shared_instance *in, uint64_t seed) {
     memcpy(in->device_map, map, sizeof map);
     in->options.num_mapped_stages = NUM_STAGES;
     assert_int_equal(pl_problem_create(&in->problem, in->costs, &in->options, NULL), POPLINER_OK);
-    in->filter = pl_filter_of_limits(&in->problem);
+    in->filter = pl_filter_of_limits();
 }
 
 /* What GLPK would be asked with it. */

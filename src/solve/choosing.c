@@ -55,7 +55,7 @@ popliner_status pl_chooser_create(pl_problem *problem, popliner_error *error) {
     if (c == NULL)
         return fail_memory(error);
     c->of = of;
-    c->wish.limits = pl_filter_without_memory(problem).limits;
+    c->wish.limits = pl_filter_without_memory().limits;
     c->orders = pl_arrays_new(&c->arrays, of->ways.count, sizeof *c->orders);
     c->of_ways = pl_arrays_new(&c->arrays, of->ways.count, sizeof *c->of_ways);
     c->placed = pl_arrays_new(&c->arrays, num_mapped + 1, sizeof *c->placed);
@@ -389,8 +389,8 @@ static popliner_status name_ipu(const pl_problem *problem, popliner_plan *plan, 
     pl_variant_choice choice = {0};
     size_t num_own = 0;
     if (plan->status == POPLINER_PLAN_INFEASIBLE) {
-        wish.limits = pl_filter_without_memory(problem).limits;
-        wish.limits.plain_limit_bytes = plan->stages[first].peak_bytes;
+        wish.limits = pl_filter_without_memory().limits;
+        wish.limits.max_peak_bytes = plan->stages[first].peak_bytes;
     }
     for (size_t i = first; status == POPLINER_OK && i < count; ++i) {
         const popliner_plan_stage *own = &plan->stages[i];

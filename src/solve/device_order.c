@@ -106,8 +106,7 @@ static popliner_status find_ends(void *user, const pl_limits *limits, popliner_e
     const size_t num_places = p->depends_on_end ? d->most_stages : 1;
     for (size_t k = 0; k < d->num_kinds; ++k)
         for (size_t i = 0; i < num_places; ++i) {
-            pl_stage_rule rule = pl_stage_rule_of(p, limits, d->kinds[k].first_ipu, i + 1);
-            rule.is_anywhere = true;
+            const pl_stage_rule rule = pl_stage_rule_of(p, limits, d->kinds[k].first_ipu, i + 1);
             PL_TRY(pl_stage_ends_find(&d->ends[k * d->most_stages + i], &rule, NULL, error));
         }
     return POPLINER_OK;

@@ -116,7 +116,7 @@ popliner_status pl_device_states_optimise(pl_device_states *states, const pl_sto
                                           const popliner_objective *objectives,
                                           size_t num_objectives, popliner_plan *plan,
                                           popliner_error *error) {
-    const pl_filter limits = pl_filter_of_limits(&states->problem);
+    const pl_filter limits = pl_filter_of_limits();
     pl_search search = {.problem = &states->problem,
                         .stop = stop,
                         .filter = limits,

@@ -195,7 +195,7 @@ static popliner_status arrange(const pl_costs_file *file, const popliner_solver_
     popliner_status status = pl_problem_create(&problem, file->costs, options, error);
     if (status != POPLINER_OK || problem.max_stages > MOST_STAGES)
         goto cleanup;
-    search.filter = pl_filter_of_limits(&problem);
+    search.filter = pl_filter_of_limits();
     unit_at = pl_graph_units_at(&file->graph);
     if (unit_at == NULL)
         status = pl_fail_memory(error, "the units of the graph");

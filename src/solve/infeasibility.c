@@ -33,8 +33,8 @@ static void cover(const pl_stage_ends *ends, size_t num_units, uint8_t *units) {
 
 /* Adds all places of the units, in pipelines of any allowed length. */
 static popliner_status add_places(const pl_problem *p, unit_sizes *sizes, popliner_error *error) {
-    const pl_filter free_filter = pl_filter_without_memory(p);
-    const pl_filter filter = pl_filter_of_limits(p);
+    const pl_filter free_filter = pl_filter_without_memory();
+    const pl_filter filter = pl_filter_of_limits();
     pl_ways_through ways = {.problem = p, .limits = &free_filter.limits};
     uint8_t *ok = pl_new_array(p->num_units, sizeof *ok);
     popliner_status status =
@@ -62,7 +62,7 @@ static popliner_status add_places(const pl_problem *p, unit_sizes *sizes, poplin
 
 /* Finds an IPU that could hold the unit that is too large in its allowed places. */
 static void find_fitting_ipu(const pl_problem *p, popliner_infeasibility *why) {
-    pl_filter filter = pl_filter_of_limits(p);
+    pl_filter filter = pl_filter_of_limits();
     size_t count = p->is_mapped ? p->options->num_mapped_stages : p->max_stages;
     for (size_t stage = 0; stage < count; ++stage)
         if (pl_limits_peak(p, &filter.limits, pl_problem_ipu(p, stage)) >= why->unit_bytes) {
@@ -81,7 +81,7 @@ static popliner_status find_large_unit(const pl_problem *p, popliner_plan *plan,
                         pl_arrays_new(&arrays, p->num_units, sizeof(uint64_t))};
     const bool is_same_everywhere = !p->depends_on_ipu && !p->depends_on_end;
     const size_t last_place = pl_problem_place(p, p->max_stages, p->max_stages - 1);
-    const pl_filter filter = pl_filter_of_limits(p);
+    const pl_filter filter = pl_filter_of_limits();
     popliner_status status =
         arrays.failed ? pl_fail_memory(error, "the sizes of the units") : POPLINER_OK;
     for (size_t unit = 0; status == POPLINER_OK && unit < p->num_units; ++unit) {
@@ -138,7 +138,7 @@ static popliner_status find_best_effort(const pl_problem *problem, const pl_stop
         limited.largest_limit_bytes = any_limit;
     pl_search search = {.problem = &limited,
                         .stop = stop,
-                        .filter = pl_filter_without_memory(problem),
+                        .filter = pl_filter_without_memory(),
                         .most_work = PL_WORK_FOR_REASONS};
     /* with shared IPUs, a first good split is found much sooner than by a sweep without limits */
     popliner_status status =
@@ -146,7 +146,7 @@ static popliner_status find_best_effort(const pl_problem *problem, const pl_stop
     if (status == POPLINER_OK && search.split.num_stages > 0) {
         status = pl_search_optimise(&search, &excess, 1, plan, error);
         *bound = plan->values[0].bound;
-        const pl_filter any = pl_filter_without_memory(problem);
+        const pl_filter any = pl_filter_without_memory();
         pl_chooser_limit(problem, &any.limits, false);
         if (status == POPLINER_OK)
             status = pl_plan_fill(problem, &search.split, pl_spread_is_of_cycles(problem->options),

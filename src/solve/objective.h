@@ -150,8 +150,7 @@ uint64_t pl_objective_value(const pl_objective_values *values, popliner_objectiv
 /* Limits of each IPU, and of the sum over all IPUs, in addition to the constraints. Maxima and
  * minima hold for every IPU. */
 typedef struct pl_limits {
-    uint64_t plain_limit_bytes; /* of IPUs that have no limit of their own */
-    bool ignores_ipu_limits;    /* plain_limit_bytes holds for all IPUs */
+    bool ignores_ipu_limits; /* those of the options */
     uint64_t max_peak_bytes;
     uint64_t min_peak_bytes;
     uint64_t max_cycles;

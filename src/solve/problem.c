@@ -267,10 +267,9 @@ popliner_status pl_problem_check(const pl_problem *problem, popliner_error *erro
     return pl_problem_check_limits(problem, error);
 }
 
-pl_filter pl_filter_of_limits(const pl_problem *problem) {
+pl_filter pl_filter_of_limits(void) {
     return (pl_filter){
-        .limits = {.plain_limit_bytes = problem->options->mem_per_tile,
-                   .max_peak_bytes = POPLINER_PEAK_FORBIDDEN - 1,
+        .limits = {.max_peak_bytes = POPLINER_PEAK_FORBIDDEN - 1,
                    .max_cycles = UINT64_MAX,
                    .max_cut_bytes = UINT64_MAX,
                    .max_ipus = UINT64_MAX,
@@ -279,28 +278,21 @@ pl_filter pl_filter_of_limits(const pl_problem *problem) {
     };
 }
 
-pl_filter pl_filter_without_memory(const pl_problem *problem) {
-    pl_filter filter = pl_filter_of_limits(problem);
-    filter.limits.plain_limit_bytes = POPLINER_PEAK_FORBIDDEN - 1;
+pl_filter pl_filter_without_memory(void) {
+    pl_filter filter = pl_filter_of_limits();
     filter.limits.ignores_ipu_limits = true;
     return filter;
 }
 
-/* Returns the limit, at most max_peak_bytes and below POPLINER_PEAK_FORBIDDEN. */
-static uint64_t within(const pl_limits *limits, uint64_t limit_bytes) {
-    if (limit_bytes > limits->max_peak_bytes)
-        limit_bytes = limits->max_peak_bytes;
-    return limit_bytes < POPLINER_PEAK_FORBIDDEN ? limit_bytes : POPLINER_PEAK_FORBIDDEN - 1;
-}
-
 uint64_t pl_limits_peak(const pl_problem *problem, const pl_limits *limits, size_t ipu) {
-    const uint64_t plain = limits->plain_limit_bytes;
-    uint64_t most = limits->ignores_ipu_limits ? plain : pl_limit_of(problem->options, ipu, plain);
+    const popliner_solver_options *o = problem->options;
+    uint64_t most = pl_smaller(limits->max_peak_bytes, POPLINER_PEAK_FORBIDDEN - 1);
+    if (!limits->ignores_ipu_limits)
+        most = pl_smaller(most, pl_limit_of(o, ipu, o->mem_per_tile));
     if (limits->max_shortfall_bytes < UINT64_MAX) {
-        uint64_t lack_bytes = pl_problem_lack(problem, ipu);
-        uint64_t rest = limits->max_shortfall_bytes;
-        rest = rest > lack_bytes ? rest - lack_bytes : 0;
-        most = rest < most ? rest : most;
+        const uint64_t lack_bytes = pl_problem_lack(problem, ipu);
+        const uint64_t rest = limits->max_shortfall_bytes;
+        most = pl_smaller(most, rest > lack_bytes ? rest - lack_bytes : 0);
     }
-    return within(limits, most);
+    return most;
 }

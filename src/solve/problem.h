@@ -110,10 +110,10 @@ size_t pl_problem_broken_pairs(const pl_problem *problem, const size_t *first_un
                                size_t num_stages);
 
 /* Returns the filter with the limits of the options, all that it reads, and no others. */
-pl_filter pl_filter_of_limits(const pl_problem *problem);
+pl_filter pl_filter_of_limits(void);
 
 /* Returns the filter without limits of memory: it excludes only forbidden peaks. */
-pl_filter pl_filter_without_memory(const pl_problem *problem);
+pl_filter pl_filter_without_memory(void);
 
 /* Returns the largest allowed peak of an IPU. */
 uint64_t pl_limits_peak(const pl_problem *problem, const pl_limits *limits, size_t ipu);

@@ -88,8 +88,7 @@ static popliner_status search(trials *a, trial *t, bool *fits) {
     if (status != POPLINER_OK)
         return status;
     const uint64_t before = t->search.shared.work;
-    const pl_filter filter =
-        a->of_conflicts ? pl_filter_without_memory(&t->problem) : pl_filter_of_limits(&t->problem);
+    const pl_filter filter = a->of_conflicts ? pl_filter_without_memory() : pl_filter_of_limits();
     pl_split_clear(&t->split);
     t->search.most_work = a->of_conflicts ? 0 : before + PL_WORK_FOR_REASONS / PART_OF_TRIAL;
     status = pl_search_find(&t->search, &filter, PL_GOAL_ANY, &t->split, a->error);
@@ -200,7 +199,7 @@ static popliner_status add_remedy(trials *a, trial *t, const popliner_remedy *re
                        "a remedy was found, but nothing fits with it");
     if (pl_problem_check(&t->problem, &(popliner_error){0}) != POPLINER_OK)
         return POPLINER_OK;
-    pl_filter filter = pl_filter_of_limits(&t->problem);
+    pl_filter filter = pl_filter_of_limits();
     status = pl_plan_fill(&t->problem, &t->split, false, &plan, a->error);
     if (status == POPLINER_OK)
         status = pl_plan_check(&t->problem, &filter, &plan, a->error);
@@ -257,7 +256,7 @@ static popliner_status try_number(trials *a, const number *n, uint64_t low, uint
 /* Where IPUs differ: tries a larger limit for each, and for all. */
 static popliner_status try_limits(trials *a) {
     const pl_problem *p = a->problem;
-    const pl_limits limits = pl_filter_of_limits(p).limits;
+    const pl_limits limits = pl_filter_of_limits().limits;
     const size_t count = p->is_mapped ? p->options->num_mapped_stages : p->max_stages;
     size_t num_tried = 0;
     popliner_status status = POPLINER_OK;

@@ -43,7 +43,7 @@ popliner_status pl_solving_begin(pl_solving *solving, const popliner_costs *cost
     PL_TRY(pl_problem_create(&solving->problem, costs, options, error));
     PL_TRY(pl_problem_check(&solving->problem, error));
     search->uses_programs = options->method == POPLINER_METHOD_ILP;
-    search->filter = pl_filter_of_limits(&solving->problem);
+    search->filter = pl_filter_of_limits();
     search->filter.spread_is_of_cycles = pl_spread_is_of_cycles(options);
     return POPLINER_OK;
 }

@@ -62,7 +62,7 @@ pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_limits *limit
 static size_t placed_end(const pl_stage_rule *rule, size_t first_unit) {
     const popliner_solver_options *o = rule->problem->options;
     size_t end = rule->problem->num_units;
-    for (size_t i = 0; !rule->is_anywhere && i < o->num_placements; ++i)
+    for (size_t i = 0; i < o->num_placements; ++i)
         if (o->placements[i].unit >= first_unit && o->placements[i].ipu != rule->ipu)
             end = pl_fewer(end, o->placements[i].unit);
     return end;

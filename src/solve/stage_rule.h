@@ -12,7 +12,6 @@ typedef struct pl_stage_rule {
     const pl_problem *problem;
     size_t to_end; /* the stage's place in the costs: see pl_costs_place */
     size_t ipu;
-    bool is_anywhere; /* ignore placements */
     uint64_t min_peak_bytes;
     uint64_t max_peak_bytes;
     /* Cycles of the costs, whatever the speed of the IPU. If its links take time, there is no

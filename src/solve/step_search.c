@@ -684,8 +684,7 @@ static popliner_status run_step_search(step_search *s, popliner_error *error) {
 
 /* Takes what the search needs of its question and of the problem. */
 static popliner_status begin_step_search(step_search *s, bool *can_choose, popliner_error *error) {
-    s->limits =
-        s->q->filter != NULL ? s->q->filter->limits : pl_filter_of_limits(&s->problem).limits;
+    s->limits = s->q->filter != NULL ? s->q->filter->limits : pl_filter_of_limits().limits;
     s->num_units = s->problem.num_units;
     s->num_stages = s->q->options->num_mapped_stages;
     s->num_ipus = s->problem.num_ipus;

@@ -216,7 +216,7 @@ popliner_status pl_choose_by_programs(pl_solving *solving, popliner_plan *plan, 
     pl_stop stop = solving->stop;
     pl_search search = {.problem = &solving->problem,
                         .stop = &stop,
-                        .filter = pl_filter_of_limits(&solving->problem),
+                        .filter = pl_filter_of_limits(),
                         .uses_programs = true,
                         .is_claim = true};
     popliner_plan own = {0};

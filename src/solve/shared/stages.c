@@ -28,7 +28,6 @@ static void take_wish(pl_shared *shared, const pl_wish *wish) {
     if (shared->wish.by_cycles == wish->by_cycles && own->max_cycles == limits->max_cycles &&
         (!wish->by_cycles || (own->max_peak_bytes == limits->max_peak_bytes &&
                               own->max_shortfall_bytes == limits->max_shortfall_bytes &&
-                              own->plain_limit_bytes == limits->plain_limit_bytes &&
                               own->ignores_ipu_limits == limits->ignores_ipu_limits)))
         return;
     pl_keys_empty(&shared->measured.keys);
