@@ -108,8 +108,8 @@ popliner_status pl_plan_place(popliner_plan *plan, const popliner_solver_options
                               size_t num_units, const size_t *first_units, size_t num_cuts,
                               popliner_error *error);
 
-/* True if the stages of a split, which have their IPUs, keep a constraint. O(stages), and for bounds
- * of the units of a stage O(units), of which these count (NULL: all). */
+/* True if the stages of a split, which have their IPUs, keep a constraint. O(stages), and for
+ * bounds of the units of a stage O(units), of which these count (NULL: all). */
 bool pl_plan_keeps(const popliner_plan *plan, const uint8_t *counted_units,
                    const popliner_constraint *constraint);
 

@@ -24,9 +24,9 @@ typedef struct pl_told_profile {
 } pl_told_profile;
 
 /* Reads the members of a table that are of a profile: the "facts" and "cuts" of its chain, its
- * "categories", the columns of one of its "stages", as src/page/page_stages.c writes them, and their
- * "names_at_peaks". It refers to `json`, which has all texts of the table. Returns NULL if memory is
- * short, or they do not fit. Free with pl_told_profile_free. O(numbers). */
+ * "categories", the columns of one of its "stages", as src/page/page_stages.c writes them, and
+ * their "names_at_peaks". It refers to `json`, which has all texts of the table. Returns NULL if
+ * memory is short, or they do not fit. Free with pl_told_profile_free. O(numbers). */
 pl_told_profile *pl_told_profile_read(const pl_json_token *table, char *json,
                                       const char **unit_names, size_t num_units);
 void pl_told_profile_free(pl_told_profile *told);
