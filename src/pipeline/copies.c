@@ -219,69 +219,30 @@ size_t pl_copies_round(size_t num_ipus, size_t num_micro_batches) {
     return round;
 }
 
-/* The turns of an IPU that stages go round. */
-typedef struct turns {
-    size_t num_chunks;
-    size_t num_micro_batches;
-    size_t round;
-} turns;
-
-/* Returns how many of the first turns are those of a chunk. */
-static size_t count_of_chunk(const turns *t, size_t first_turns, size_t chunk) {
-    const size_t begun = first_turns / (t->num_chunks * t->round) * t->round;
-    const size_t size = pl_fewer(t->round, t->num_micro_batches - begun);
-    const size_t left = first_turns % (t->num_chunks * t->round);
-    return begun + pl_fewer(left - pl_fewer(left, chunk * size), size);
-}
-
-/* Returns the same where stages go round. A chunk has most when a round of its forward passes ends:
- * the last one, or the one before, which may be longer. Backward passes are so many turns later,
- * and those of the weights as late as all others of the first IPU. */
-static size_t count_in_turns(const popliner_copies *c, size_t after) {
-    enum { ANY_ROUNDS = 4 }; /* of an unknown number of micro-batches */
-    const turns t = {
-        .num_chunks = c->num_stages / c->num_ipus,
-        .num_micro_batches =
-            c->num_micro_batches > 0 ? c->num_micro_batches : ANY_ROUNDS * c->num_ipus,
-        .round = pl_copies_round(c->num_ipus, c->num_micro_batches),
-    };
-    const size_t chunks_after = after / c->num_ipus;
-    const size_t chunk = t.num_chunks - 1 - chunks_after;
-    const size_t later = (t.num_chunks - 1) * t.round +
-                         (pl_copies_have_weights(c) ? c->num_ipus : 2 * (after % c->num_ipus) + 1);
-    size_t begun = (t.num_micro_batches - 1) / t.round * t.round;
+/* Returns the most micro-batches that a stage holds at a time in the order of its IPU. */
+static size_t count_in_order(const popliner_copies *c, size_t stage) {
+    const popliner_pipeline pipeline = {.copies = *c};
+    const pl_order order = pl_order_of_copies(&pipeline);
+    pl_order_walk walk = pl_order_begin(&order, pl_order_device(&order, stage));
+    size_t held = 0;
     size_t most = 0;
-    for (size_t i = 0; i < 2; ++i) {
-        const size_t size = pl_fewer(t.round, t.num_micro_batches - begun);
-        const size_t end = begun * t.num_chunks + (chunk + 1) * size;
-        const size_t ended = count_of_chunk(&t, end - pl_fewer(end, later), chunks_after);
-        most = pl_more(most, begun + size - ended);
-        begun -= pl_fewer(begun, t.round);
+    for (pl_pass p; pl_order_next(&walk, &p);) {
+        if (p.stage != stage)
+            continue;
+        held += p.kind == PL_PASS_FORWARD;
+        most = pl_more(most, held);
+        held -= p.is_last;
     }
     return most;
 }
 
-/* Returns the same for a stage of a repeated block, from its forward pass to that of its
- * weights. */
-static size_t count_in_block(const popliner_copies *c, size_t after) {
-    size_t steps[PL_NUM_PASS_KINDS][2];
-    const size_t stage = c->num_stages - 1 - after;
-    const size_t chunk = stage >= c->num_ipus;
-    pl_order_block(c->rule, c->num_ipus, pl_fewer(stage, after), steps);
-    return (steps[PL_PASS_WEIGHTS][chunk] - steps[PL_PASS_FORWARD][chunk] - 1) / PL_BLOCK_STEPS + 1;
-}
-
 /* Returns the number of micro-batches in flight, ignoring how many there are in a step. */
 static size_t count_under_way(const popliner_copies *c, size_t after) {
-    const size_t all =
-        c->num_stages == 0 || (c->is_v && c->order == NULL) ? after + 1 : c->num_stages;
-    if (c->rule == POPLINER_COPIES_ORDER)
-        return pl_given_order_of(c)->most[all - 1 - pl_fewer(after, all - 1)];
-    if (pl_copies_take_turns(c) && !c->is_v && c->rule != POPLINER_COPIES_GPIPE)
-        return count_in_turns(c, pl_fewer(after, all - 1));
+    const size_t all = c->num_stages == 0 || c->is_v ? after + 1 : c->num_stages;
+    if (pl_copies_take_turns(c) && c->rule != POPLINER_COPIES_GPIPE)
+        return count_in_order(c, c->num_stages - 1 - pl_fewer(after, c->num_stages - 1));
     switch (c->rule) {
     case POPLINER_COPIES_1F1B:
-    case POPLINER_COPIES_DUALPIPE_V:
         return after + 1;
     case POPLINER_COPIES_GPIPE:
         return c->num_micro_batches;
@@ -291,7 +252,7 @@ static size_t count_under_way(const popliner_copies *c, size_t after) {
         return 2 * all - 1;
     case POPLINER_COPIES_V_HALF:
     case POPLINER_COPIES_V_MIN:
-        return count_in_block(c, pl_fewer(after, c->num_stages - 1));
+    case POPLINER_COPIES_DUALPIPE_V:
     case POPLINER_COPIES_ORDER:
     case POPLINER_COPIES_INTERLEAVED:
     case POPLINER_COPIES_OF_SCHEDULE:

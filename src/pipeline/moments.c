@@ -105,22 +105,15 @@ static bool walk(pl_moments *m, const pl_order *order, size_t device, bool recom
 }
 
 bool pl_moments_create(pl_moments *m, const popliner_pipeline *pipeline) {
-    enum { MOST_PASSES = 1 << 24, ROUNDS = 4 };
+    enum { MOST_PASSES = 1 << 24 };
     const popliner_copies *copies = &pipeline->copies;
     *m = (pl_moments){.num_devices = copies->num_ipus, .is_v = copies->is_v};
     if (!pl_copies_take_turns(copies) || copies->num_stages <= copies->num_ipus)
         return true;
     m->num_chunks = copies->num_stages / copies->num_ipus;
-    popliner_pipeline own = *pipeline;
-    if (own.copies.num_micro_batches == 0)
-        own.copies.num_micro_batches = ROUNDS * m->num_devices;
-    pl_order order = pl_order_of(&own, m->num_devices, m->num_chunks, m->is_v);
-    if (pl_order_obstacle(&order) != NULL)
-        return true;
-    const size_t several = ROUNDS * order.round + order.num_micro_batches % order.round;
-    if (copies->rule != POPLINER_COPIES_ORDER)
-        order.num_micro_batches = pl_fewer(order.num_micro_batches, several);
-    if (order.num_micro_batches > MOST_PASSES / PL_NUM_PASS_KINDS / copies->num_stages)
+    const pl_order order = pl_order_of_copies(pipeline);
+    if (pl_order_obstacle(&order) != NULL ||
+        order.num_micro_batches > MOST_PASSES / PL_NUM_PASS_KINDS / copies->num_stages)
         return true;
     m->first = pl_new_array(m->num_devices + 1, sizeof *m->first);
     pl_held *now = pl_new_array(m->num_chunks, sizeof *now);

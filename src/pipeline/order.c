@@ -6,6 +6,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/failure.h"
+#include "base/growth.h"
 #include "base/numbers.h"
 #include "pipeline/pipeline.h"
 
@@ -24,15 +26,30 @@ static bool is_in_one_wave(const pl_order *order) {
            order->pipeline->copies.rule == POPLINER_COPIES_GPIPE;
 }
 
-pl_order pl_order_of(const popliner_pipeline *pipeline, size_t num_devices, size_t num_chunks,
-                     bool is_v) {
-    const size_t num_micro_batches = pipeline->copies.num_micro_batches;
+static pl_order make_order(const popliner_pipeline *pipeline, size_t num_devices, size_t num_chunks,
+                           bool is_v, size_t num_micro_batches) {
     pl_order order = {pipeline,          num_devices, num_chunks,
                       num_micro_batches, 0,           is_v && num_chunks > 1};
     if (is_in_one_wave(&order))
         order.round = num_micro_batches;
     else
         order.round = pl_copies_round(num_devices, num_micro_batches);
+    return order;
+}
+
+pl_order pl_order_of(const popliner_pipeline *pipeline, size_t num_devices, size_t num_chunks,
+                     bool is_v) {
+    return make_order(pipeline, num_devices, num_chunks, is_v, pipeline->copies.num_micro_batches);
+}
+
+pl_order pl_order_of_copies(const popliner_pipeline *pipeline) {
+    enum { ROUNDS = 4 };
+    const popliner_copies *c = &pipeline->copies;
+    const size_t micro = c->num_micro_batches > 0 ? c->num_micro_batches : ROUNDS * c->num_ipus;
+    pl_order order = make_order(pipeline, c->num_ipus, c->num_stages / c->num_ipus, c->is_v, micro);
+    const size_t several = ROUNDS * order.round + micro % order.round;
+    if (c->rule != POPLINER_COPIES_ORDER)
+        order.num_micro_batches = pl_fewer(micro, several);
     return order;
 }
 
@@ -131,7 +148,9 @@ size_t pl_order_device(const pl_order *order, size_t stage) {
     return order->is_v ? 2 * order->num_devices - 1 - stage : stage % order->num_devices;
 }
 
-size_t pl_order_ahead(const pl_order *order, size_t device) {
+/* Returns how many forward passes a device runs before forward and backward passes alternate;
+ * SIZE_MAX if they never do. Not for a V. */
+static size_t count_ahead(const pl_order *order, size_t device) {
     const size_t after = order->num_devices - 1 - device;
     const popliner_schedule schedule = order->pipeline->schedule;
     popliner_copies copies = order->pipeline->copies;
@@ -194,26 +213,30 @@ static void set_dualpipe_v(pl_phrase *phrases, const pl_order *order, size_t dev
     memcpy(phrases, all, sizeof all);
 }
 
-/* Qi et al., 2024: each pass of a stage is some steps after that of the stage before, and the
+/* The steps of a block, all of one pass, after which that of the next micro-batch begins. */
+enum { BLOCK_STEPS = 6 };
+
+/* Finds the steps of the passes of a device's first micro-batch, by kind and chunk. Qi et al., 2024:
+ * each pass of a stage is some steps after that of the stage before, and the
  * backward ones wait where two would meet. Weights take the steps that are left. */
-void pl_order_block(popliner_copies_rule rule, size_t num_devices, size_t device,
-                    size_t steps[PL_NUM_PASS_KINDS][2]) {
+static void find_block(popliner_copies_rule rule, size_t num_devices, size_t device,
+                       size_t steps[PL_NUM_PASS_KINDS][2]) {
     const bool is_half = rule == POPLINER_COPIES_V_HALF;
     const size_t down = is_half ? 2 : 1; /* steps from a stage of the way down to the next one */
     const size_t wait = is_half ? (num_devices % 2 == 0 ? 3 : 0) : (num_devices % 3 == 0 ? 2 : 0);
     const size_t back = down * (num_devices - 1) + num_devices + 1 + wait;
-    bool is_taken[PL_BLOCK_STEPS] = {false};
+    bool is_taken[BLOCK_STEPS] = {false};
     steps[PL_PASS_FORWARD][0] = down * device;
     steps[PL_PASS_FORWARD][1] = down * (num_devices - 1) + num_devices - device;
     steps[PL_PASS_BACKWARD][1] = back + down * device;
     steps[PL_PASS_BACKWARD][0] = back + (down + 1) * num_devices - 1 - device;
     for (size_t i = 0; i < 4; ++i)
-        is_taken[steps[i / 2][i % 2] % PL_BLOCK_STEPS] = true;
+        is_taken[steps[i / 2][i % 2] % BLOCK_STEPS] = true;
     for (size_t chunk = 2; chunk-- > 0;) {
         size_t step = steps[PL_PASS_BACKWARD][chunk];
-        while (is_taken[step % PL_BLOCK_STEPS])
+        while (is_taken[step % BLOCK_STEPS])
             ++step;
-        is_taken[step % PL_BLOCK_STEPS] = true;
+        is_taken[step % BLOCK_STEPS] = true;
         steps[PL_PASS_WEIGHTS][chunk] = step;
     }
 }
@@ -223,7 +246,7 @@ void pl_order_block(popliner_copies_rule rule, size_t num_devices, size_t device
  * backward passes later: as many as there are devices before, or twice as many. */
 static void set_in_turn(pl_phrase *phrases, const pl_order *order, size_t device) {
     const size_t all = order->num_chunks * order->num_micro_batches;
-    const size_t ahead = pl_fewer(pl_order_ahead(order, device), all);
+    const size_t ahead = pl_fewer(count_ahead(order, device), all);
     const bool trains = order->pipeline->schedule != POPLINER_SCHEDULE_INFERENCE;
     const size_t each = pl_copies_late(&order->pipeline->copies);
     const size_t late = each > 0 ? pl_fewer(each * device, all) : all;
@@ -244,7 +267,7 @@ pl_order_walk pl_order_begin(const pl_order *order, size_t device) {
     if (rule == POPLINER_COPIES_ORDER)
         walk.step = pl_given_order_of(&order->pipeline->copies)->first[device];
     else if (is_in_blocks(order))
-        pl_order_block(rule, order->num_devices, device, walk.steps);
+        find_block(rule, order->num_devices, device, walk.steps);
     else if (rule == POPLINER_COPIES_DUALPIPE_V)
         set_dualpipe_v(walk.phrases, order, device);
     else if (order->is_v && !is_in_one_wave(order))
@@ -292,15 +315,15 @@ static bool find_in_blocks(pl_order_walk *walk, pl_pass *pass, size_t *chunk) {
     const size_t num_micro_batches = walk->order->num_micro_batches;
     /* the weights of either chunk are last */
     const size_t end = pl_more(walk->steps[PL_PASS_WEIGHTS][0], walk->steps[PL_PASS_WEIGHTS][1]) +
-                       PL_BLOCK_STEPS * (num_micro_batches - 1);
+                       BLOCK_STEPS * (num_micro_batches - 1);
     for (; walk->step <= end; ++walk->step)
         for (size_t i = 0; i < (size_t)PL_NUM_PASS_KINDS * 2; ++i) {
             const size_t first = walk->steps[i / 2][i % 2];
-            if (walk->step < first || (walk->step - first) % PL_BLOCK_STEPS != 0 ||
-                (walk->step - first) / PL_BLOCK_STEPS >= num_micro_batches)
+            if (walk->step < first || (walk->step - first) % BLOCK_STEPS != 0 ||
+                (walk->step - first) / BLOCK_STEPS >= num_micro_batches)
                 continue;
             pass->kind = (pl_pass_kind)(i / 2);
-            pass->micro_batch = (walk->step - first) / PL_BLOCK_STEPS;
+            pass->micro_batch = (walk->step - first) / BLOCK_STEPS;
             pass->is_last = pass->kind == PL_PASS_WEIGHTS;
             *chunk = i % 2;
             ++walk->step;
@@ -350,4 +373,59 @@ bool pl_order_next(pl_order_walk *walk, pl_pass *pass) {
     pass->stage = order->is_v && chunk == 1 ? 2 * order->num_devices - 1 - walk->device
                                             : chunk * order->num_devices + walk->device;
     return true;
+}
+
+/* ---- all devices ---- */
+
+typedef struct device {
+    pl_order_walk walk;
+    pl_pass next;
+    bool has_next;
+    bool is_waiting; /* in the list of those that may go on */
+} device;
+
+typedef struct devices {
+    const pl_order *order;
+    device *all;     /* [num_devices] */
+    size_t *waiting; /* [num_devices] a stack */
+    size_t num_waiting;
+} devices;
+
+static void wake(devices *d, size_t number) {
+    if (!d->all[number].is_waiting)
+        d->waiting[d->num_waiting++] = number;
+    d->all[number].is_waiting = true;
+}
+
+/* Runs all passes of a device that can run by now. */
+static void go_on(devices *d, size_t number, pl_order_function *run, void *user) {
+    const size_t num_stages = d->order->num_devices * d->order->num_chunks;
+    device *own = &d->all[number];
+    own->is_waiting = false;
+    for (; own->has_next && run(user, number, &own->next);
+         own->has_next = pl_order_next(&own->walk, &own->next)) {
+        if (own->next.kind == PL_PASS_FORWARD && own->next.stage + 1 < num_stages)
+            wake(d, pl_order_device(d->order, own->next.stage + 1));
+        if (own->next.kind == PL_PASS_BACKWARD && own->next.stage > 0)
+            wake(d, pl_order_device(d->order, own->next.stage - 1));
+    }
+}
+
+popliner_status pl_order_run(const pl_order *order, pl_order_function *run, void *user,
+                             popliner_error *error) {
+    pl_arrays own = {0};
+    devices d = {.order = order};
+    d.all = pl_arrays_new(&own, order->num_devices, sizeof *d.all);
+    d.waiting = pl_arrays_new(&own, order->num_devices, sizeof *d.waiting);
+    const popliner_status status =
+        own.failed ? pl_fail_memory(error, "an order of passes") : POPLINER_OK;
+    for (size_t i = status == POPLINER_OK ? order->num_devices : 0; i-- > 0;) {
+        d.all[i].walk = pl_order_begin(order, i);
+        d.all[i].has_next = pl_order_next(&d.all[i].walk, &d.all[i].next);
+        wake(&d, i);
+    }
+    while (d.num_waiting > 0)
+        go_on(&d, d.waiting[--d.num_waiting], run, user);
+    pl_arrays_free(&own);
+    return status;
 }

@@ -35,6 +35,10 @@ typedef struct pl_order {
 pl_order pl_order_of(const popliner_pipeline *pipeline, size_t num_devices, size_t num_chunks,
                      bool is_v);
 
+/* Returns the orders of copies that take turns on IPUs, with so many micro-batches that more of them
+ * change nothing in what stages hold. */
+pl_order pl_order_of_copies(const popliner_pipeline *pipeline);
+
 /* Returns the order of stages whose IPUs they go round, or there and back; without devices if they
  * do neither. The IPU of each stage is `stride` bytes after that of the stage before. O(num_stages
  * * IPUs). */
@@ -54,18 +58,6 @@ const char *pl_order_name(const pl_order *order);
 
 /* Returns the device of a stage. O(1). */
 size_t pl_order_device(const pl_order *order, size_t stage);
-
-/* Returns how many forward passes a device runs before forward and backward passes alternate;
- * SIZE_MAX if they never do. Not for a V. O(1). */
-size_t pl_order_ahead(const pl_order *order, size_t device);
-
-/* The steps of a block, all of one pass, after which that of the next micro-batch begins. */
-enum { PL_BLOCK_STEPS = 6 };
-
-/* Finds the steps of the passes of a device's first micro-batch, by kind and chunk; for V_HALF and
- * V_MIN. O(1). */
-void pl_order_block(popliner_copies_rule rule, size_t num_devices, size_t device,
-                    size_t steps[PL_NUM_PASS_KINDS][2]);
 
 enum { PL_MAX_PHRASES = 12 };
 
@@ -96,5 +88,12 @@ pl_order_walk pl_order_begin(const pl_order *order, size_t device);
 
 /* Gets the next pass; false at the end. O(1). */
 bool pl_order_next(pl_order_walk *walk, pl_pass *pass);
+
+/* Runs the next pass of a device; false if one that it waits for has not run. */
+typedef bool pl_order_function(void *user, size_t device, const pl_pass *pass);
+
+/* Runs the passes of all devices, as far as none waits for itself. Errors: MEMORY. O(passes). */
+popliner_status pl_order_run(const pl_order *order, pl_order_function *run, void *user,
+                             popliner_error *error);
 
 #endif

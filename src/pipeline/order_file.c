@@ -173,39 +173,37 @@ static popliner_status check_all(reader *r) {
     return POPLINER_OK;
 }
 
-/* Whether what a pass needs has run. */
-static bool can_run(const reader *r, const pl_pass *p) {
-    if (p->kind == PL_PASS_FORWARD)
-        return p->stage == 0 || place_of(r, p->kind, p->stage - 1, p->micro_batch)->has_run;
+/* A pl_order_function. */
+static bool run(void *user, size_t device, const pl_pass *p) {
+    const reader *r = user;
     const pl_pass_kind before = p->kind == PL_PASS_WEIGHTS ? PL_PASS_BACKWARD : PL_PASS_FORWARD;
-    return place_of(r, before, p->stage, p->micro_batch)->has_run &&
-           (p->kind == PL_PASS_WEIGHTS || p->stage + 1 == r->o->info.num_stages ||
-            place_of(r, p->kind, p->stage + 1, p->micro_batch)->has_run);
+    place *own = place_of(r, p->kind, p->stage, p->micro_batch);
+    (void)device;
+    own->has_run =
+        p->kind == PL_PASS_FORWARD
+            ? p->stage == 0 || place_of(r, p->kind, p->stage - 1, p->micro_batch)->has_run
+            : place_of(r, before, p->stage, p->micro_batch)->has_run &&
+                  (p->kind == PL_PASS_WEIGHTS || p->stage + 1 == r->o->info.num_stages ||
+                   place_of(r, p->kind, p->stage + 1, p->micro_batch)->has_run);
+    return own->has_run;
 }
 
-/* Runs all passes, and counts what stages hold. */
-static popliner_status run_all(reader *r, size_t *next, uint32_t *held) {
-    pl_given_order *o = r->o;
-    const size_t num_ipus = o->info.num_ipus;
-    memcpy(next, o->first, num_ipus * sizeof *next);
-    for (bool goes_on = true; goes_on;) {
-        goes_on = false;
-        for (size_t d = 0; d < num_ipus; ++d)
-            for (; next[d] < o->first[d + 1] && can_run(r, &o->passes[next[d]].pass); ++next[d]) {
-                const pl_pass *p = &o->passes[next[d]].pass;
-                held[p->stage] += p->kind == PL_PASS_FORWARD;
-                o->most[p->stage] =
-                    held[p->stage] > o->most[p->stage] ? held[p->stage] : o->most[p->stage];
-                held[p->stage] -= p->is_last;
-                place_of(r, p->kind, p->stage, p->micro_batch)->has_run = true;
-                goes_on = true;
-            }
+/* Checks that no pass waits for itself. */
+static popliner_status run_all(reader *r) {
+    const popliner_order *info = &r->o->info;
+    const popliner_pipeline pipeline = {.copies = {.rule = POPLINER_COPIES_ORDER,
+                                                   .order = info,
+                                                   .num_micro_batches = info->num_micro_batches}};
+    const pl_order order =
+        pl_order_of(&pipeline, info->num_ipus, info->num_stages / info->num_ipus, info->is_v);
+    popliner_status status = pl_order_run(&order, run, r, r->error);
+    for (size_t i = 0; status == POPLINER_OK && i < r->o->num_passes; ++i) {
+        const pl_given_pass *g = &r->o->passes[i];
+        if (!place_of(r, g->pass.kind, g->pass.stage, g->pass.micro_batch)->has_run)
+            status = refuse(r, g->row, g->column,
+                            "this pass waits for one that never runs before it; put it later");
     }
-    for (size_t d = 0; d < num_ipus; ++d)
-        if (next[d] < o->first[d + 1])
-            return refuse(r, d + 1, o->passes[next[d]].column,
-                          "this pass waits for one that never runs before it; put it later");
-    return POPLINER_OK;
+    return status;
 }
 
 static popliner_status check(reader *r) {
@@ -222,16 +220,12 @@ static popliner_status check(reader *r) {
                        "both from 0 on",
                        r->name, o->num_passes, o->info.num_stages, o->info.num_micro_batches);
     r->places = pl_arrays_new(&own, PL_NUM_PASS_KINDS * count, sizeof *r->places);
-    size_t *next = pl_arrays_new(&own, o->info.num_ipus, sizeof *next);
-    uint32_t *held = pl_arrays_new(&own, o->info.num_stages, sizeof *held);
-    o->most = pl_new_array(o->info.num_stages, sizeof *o->most);
-    popliner_status status = own.failed || o->most == NULL
-                                 ? pl_fail_memory(r->error, "an order of passes")
-                                 : place_passes(r);
+    popliner_status status =
+        own.failed ? pl_fail_memory(r->error, "an order of passes") : place_passes(r);
     if (status == POPLINER_OK)
         status = check_all(r);
     if (status == POPLINER_OK)
-        status = run_all(r, next, held);
+        status = run_all(r);
     pl_arrays_free(&own);
     return status;
 }
@@ -268,6 +262,5 @@ void popliner_order_free(popliner_order *order) {
         return;
     free(o->passes);
     free(o->first);
-    free(o->most);
     free(o);
 }

@@ -17,8 +17,7 @@ typedef struct pl_given_order {
     popliner_order info; /* first: it is what the caller has */
     pl_given_pass *passes;
     size_t num_passes;
-    size_t *first;  /* [num_ipus + 1] of each device */
-    uint32_t *most; /* [num_stages] micro-batches that it holds */
+    size_t *first; /* [num_ipus + 1] of each device */
 } pl_given_order;
 
 static inline const pl_given_order *pl_given_order_of(const popliner_copies *copies) {

@@ -9,7 +9,7 @@
 /* Return the number of copies that a stage stores, where stages_to_end (>= 1) counts the stage and
  * those after it, see popliner/pipeline.h. The first one is for the expected memory; the second
  * one, for another need, is the fewest or the most, whichever effects were chosen. Independent of
- * max_stages. O(1). */
+ * max_stages. As long as popliner_copies_at. */
 size_t pl_pipeline_copies(const popliner_pipeline *pipeline, size_t stages_to_end);
 size_t pl_pipeline_copies_for(const popliner_pipeline *pipeline, popliner_need need,
                               size_t stages_to_end);
@@ -95,7 +95,7 @@ static inline size_t pl_place_of(size_t num_stages, size_t stage) {
 pl_held pl_held_of_copies(size_t copies, size_t place, size_t late);
 
 /* Returns the copies of a stage in a place of costs: see pl_pipeline_copies. Sets are 0 unless
- * pl_pipeline_holds_recomputed. O(1). */
+ * pl_pipeline_holds_recomputed. */
 pl_held pl_pipeline_held(const popliner_pipeline *pipeline, size_t place);
 
 /* Returns how the stash of a stage of a profile is measured: the way of the pipeline, or if it

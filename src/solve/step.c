@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/step.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 #include "base/failure.h"
@@ -14,21 +13,10 @@
 /* More passes than this take too long, and too much memory. */
 enum { MAX_PASSES = 1 << 22 };
 
-/* An IPU, and how far it is. */
-typedef struct device {
-    pl_order_walk walk;
-    pl_pass next;
-    bool has_next;
-    uint32_t last;   /* its last pass so far, as in pl_step_node */
-    bool is_waiting; /* in the list of devices that may go on */
-} device;
-
 typedef struct build {
     pl_step_graph *graph;
     const pl_order *order;
-    device *devices; /* [num_devices] */
-    size_t *waiting; /* [num_devices] a stack */
-    size_t num_waiting;
+    uint32_t *last;  /* [num_devices] the last pass of each so far, as in pl_step_node */
     uint32_t *nodes; /* [2][num_stages * num_micro]: of each pass, as in pl_step_node */
 } build;
 
@@ -52,42 +40,25 @@ static bool find_needed(const build *b, const pl_pass *p, uint32_t *needed) {
     return *needed > 0;
 }
 
-static void wake(build *b, size_t stage) {
-    const size_t number = pl_order_device(b->order, stage);
-    device *d = &b->devices[number];
-    if (!d->is_waiting)
-        b->waiting[b->num_waiting++] = number;
-    d->is_waiting = true;
-}
-
-/* Appends a pass of the stage whose pass is next on a device. */
-static void append(build *b, device *d, pl_pass_kind kind, uint32_t needed) {
+static void append(build *b, size_t device, pl_pass_kind kind, size_t stage, uint32_t needed) {
     b->graph->nodes[b->graph->num_passes] =
-        (pl_step_node){(uint32_t)(d->next.stage * PL_NUM_PASS_KINDS + kind), d->last, needed};
-    d->last = (uint32_t)++b->graph->num_passes;
+        (pl_step_node){(uint32_t)(stage * PL_NUM_PASS_KINDS + kind), b->last[device], needed};
+    b->last[device] = (uint32_t)++b->graph->num_passes;
 }
 
-/* Appends all passes of a device that can run by now; a backward pass with the gradients of weights
- * is two. */
-static void go_on(build *b, size_t number) {
-    const bool has_weights = pl_copies_have_weights(&b->order->pipeline->copies);
-    device *d = &b->devices[number];
-    for (; d->has_next; d->has_next = pl_order_next(&d->walk, &d->next)) {
-        const pl_pass *p = &d->next;
-        uint32_t needed = 0;
-        if (!find_needed(b, p, &needed))
-            return;
-        append(b, d, p->kind, needed);
-        if (p->kind == PL_PASS_BACKWARD && p->is_last && has_weights)
-            append(b, d, PL_PASS_WEIGHTS, 0);
-        if (p->kind == PL_PASS_WEIGHTS)
-            continue;
-        *node_of(b, p->kind, p->stage, p->micro_batch) = d->last;
-        if (p->kind == PL_PASS_FORWARD && p->stage + 1 < b->graph->num_stages)
-            wake(b, p->stage + 1);
-        if (p->kind == PL_PASS_BACKWARD && p->stage > 0)
-            wake(b, p->stage - 1);
-    }
+/* A pl_order_function: appends a pass; a backward pass with the gradients of weights is two. */
+static bool append_pass(void *user, size_t device, const pl_pass *p) {
+    build *b = user;
+    uint32_t needed = 0;
+    if (!find_needed(b, p, &needed))
+        return false;
+    append(b, device, p->kind, p->stage, needed);
+    if (p->kind == PL_PASS_BACKWARD && p->is_last &&
+        pl_copies_have_weights(&b->order->pipeline->copies))
+        append(b, device, PL_PASS_WEIGHTS, p->stage, 0);
+    if (p->kind != PL_PASS_WEIGHTS)
+        *node_of(b, p->kind, p->stage, p->micro_batch) = b->last[device];
+    return true;
 }
 
 popliner_status pl_step_graph_create(pl_step_graph *graph, const pl_order *order, pl_arrays *arrays,
@@ -98,24 +69,13 @@ popliner_status pl_step_graph_create(pl_step_graph *graph, const pl_order *order
     const size_t num_places = graph->num_stages * order->num_micro_batches;
     graph->nodes = pl_arrays_new(arrays, PL_NUM_PASS_KINDS * num_places, sizeof *graph->nodes);
     graph->ends = pl_arrays_new(arrays, PL_NUM_PASS_KINDS * num_places + 1, sizeof *graph->ends);
-    b.devices = pl_arrays_new(&own, order->num_devices, sizeof *b.devices);
-    b.waiting = pl_arrays_new(&own, order->num_devices, sizeof *b.waiting);
+    b.last = pl_arrays_new(&own, order->num_devices, sizeof *b.last);
     b.nodes = pl_arrays_new(&own, 2 * num_places, sizeof *b.nodes);
-    const bool has_room = !arrays->failed && !own.failed;
-    for (size_t d = has_room ? order->num_devices : 0; d-- > 0;) {
-        b.devices[d].walk = pl_order_begin(order, d);
-        b.devices[d].has_next = pl_order_next(&b.devices[d].walk, &b.devices[d].next);
-        wake(&b, d);
-    }
-    while (b.num_waiting > 0) {
-        const size_t number = b.waiting[--b.num_waiting];
-        b.devices[number].is_waiting = false;
-        go_on(&b, number);
-    }
-    for (size_t d = 0; has_room && d < order->num_devices; ++d)
-        assert(!b.devices[d].has_next); /* no order of passes waits for itself */
+    const popliner_status status = arrays->failed || own.failed
+                                       ? pl_fail_memory(error, "the passes of a step")
+                                       : pl_order_run(order, append_pass, &b, error);
     pl_arrays_free(&own);
-    return has_room ? POPLINER_OK : pl_fail_memory(error, "the passes of a step");
+    return status;
 }
 
 uint64_t pl_step_run(const pl_step_graph *graph, const uint64_t *cycles) {
