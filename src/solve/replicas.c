@@ -770,16 +770,22 @@ static popliner_status find_next(replicas_search *s, popliner_replicas *answer,
     return status;
 }
 
+/* Returns how much more throughput than the best candidate one of them might have. */
+static double most_gap(const popliner_replicas *answer) {
+    double most = 0.0;
+    for (size_t i = 0; i < answer->num_candidates; ++i) {
+        const double gap = gap_of(&answer->candidates[i], &answer->candidates[answer->best]);
+        most = gap > most ? gap : most;
+    }
+    return most < 1e-9 ? 0.0 : most;
+}
+
 /* Moves the plan of the best candidate into a point, which no candidate beats by more than its
  * gap. */
 static popliner_replicas_candidate take_best(popliner_replicas *answer) {
     popliner_replicas_candidate *best = &answer->candidates[answer->best];
     popliner_replicas_candidate point = *best;
-    for (size_t i = 0; i < answer->num_candidates; ++i) {
-        const popliner_replicas_candidate *own = &answer->candidates[i];
-        const double gap = own->num_replicas == 0 ? 0.0 : gap_of(own, best);
-        point.gap = gap > point.gap ? gap : point.gap;
-    }
+    point.gap = most_gap(answer);
     best->plan = NULL;
     best->stage_parameter_bytes = NULL;
     return point;
@@ -872,17 +878,9 @@ popliner_status popliner_replicas_solve(const popliner_costs *costs,
 }
 
 double popliner_replicas_gap(const popliner_replicas *replicas) {
-    const popliner_replicas_candidate *best = &replicas->candidates[replicas->best];
-    double gap = 0;
     if (replicas->is_proven)
         return 0;
-    if (replicas->is_stopped)
-        return -1;
-    for (size_t i = 0; i < replicas->num_candidates; i++) {
-        const double more = gap_of(&replicas->candidates[i], best);
-        gap = more > gap ? more : gap;
-    }
-    return gap < 1e-9 ? 0 : gap;
+    return replicas->is_stopped ? -1 : most_gap(replicas);
 }
 
 void popliner_replicas_free(popliner_replicas *replicas) {
