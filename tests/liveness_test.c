@@ -90,37 +90,6 @@ static void check_window(const golden_case *c, const uint8_t *selection, const u
     free(sums);
 }
 
-/* The bytes of a tile, each with a mark if some variable uses it. */
-static void check_extents(const golden_case *c, const uint8_t *selection) {
-    const popliner_profile *p = c->profile;
-    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
-        uint64_t used_bytes = 99;
-        uint64_t including_gaps_bytes = 99;
-        size_t highest = 0;
-        uint64_t expected = 0;
-        for (size_t v = 0; v < p->num_variables; v++) {
-            size_t end = (size_t)p->variable_offset[v] + p->variable_size_bytes[v];
-            if (pl_profile_tile_of(p, v) == tile && p->variable_size_bytes[v] > 0 &&
-                (selection == NULL || selection[v] != 0))
-                highest = end > highest ? end : highest;
-        }
-        uint8_t *is_used = test_new_array(highest, 1);
-        for (size_t v = 0; v < p->num_variables; v++) {
-            if (pl_profile_tile_of(p, v) == tile && (selection == NULL || selection[v] != 0) &&
-                p->variable_size_bytes[v] > 0)
-                memset(is_used + p->variable_offset[v], 1, p->variable_size_bytes[v]);
-        }
-        for (size_t address = 0; address < highest; address++)
-            expected += is_used[address];
-        assert_int_equal(
-            popliner_liveness_extent(p, tile, selection, &used_bytes, &including_gaps_bytes, NULL),
-            POPLINER_OK);
-        assert_int_equal(used_bytes, expected);
-        assert_int_equal(including_gaps_bytes, highest);
-        free(is_used);
-    }
-}
-
 static void check_random_selections(const golden_case *c) {
     const popliner_profile *p = c->profile;
     static const unsigned chances[] = {1000, 500, 50, 3, 0}; /* of 1000 */
@@ -146,7 +115,6 @@ static void check_random_selections(const golden_case *c) {
         check_window(c, marks, live, always_live, 0, 1);
         check_window(c, marks, live, always_live, p->num_steps - 1, p->num_steps);
         check_window(c, marks, live, always_live, 5, 5);
-        check_extents(c, marks);
         free(live);
     }
     free(selection);
@@ -222,21 +190,14 @@ static void check_account(const golden_case *c, const char *path) {
     assert_int_equal(sqlite3_open_v2(path, &sqlite, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
     popliner_peak *peaks = test_new_array(p->target.num_tiles, sizeof *peaks);
     assert_int_equal(popliner_liveness_peaks(p, NULL, 0, p->num_steps, peaks, NULL), POPLINER_OK);
-    sqlite3_stmt *rows = query(sqlite, "SELECT tile, always_live_bytes, not_always_live_max_bytes, "
-                                       "total, total_including_gaps FROM memory_by_tile");
+    sqlite3_stmt *rows = query(sqlite, "SELECT tile, always_live_bytes, not_always_live_max_bytes "
+                                       "FROM memory_by_tile");
     size_t num_tiles = 0;
     for (; sqlite3_step(rows) == SQLITE_ROW; num_tiles++) {
         size_t tile = (size_t)sqlite3_column_int64(rows, 0);
-        uint64_t used_bytes = 0;
-        uint64_t including_gaps_bytes = 0;
         assert_true(tile < p->target.num_tiles);
         assert_int_equal(peaks[tile].always_live_bytes, sqlite3_column_int64(rows, 1));
         assert_int_equal(peaks[tile].not_always_live_bytes, sqlite3_column_int64(rows, 2));
-        assert_int_equal(
-            popliner_liveness_extent(p, tile, NULL, &used_bytes, &including_gaps_bytes, NULL),
-            POPLINER_OK);
-        assert_int_equal(used_bytes, sqlite3_column_int64(rows, 3));
-        assert_int_equal(including_gaps_bytes, sqlite3_column_int64(rows, 4));
     }
     assert_int_equal(num_tiles, p->target.num_tiles);
     sqlite3_finalize(rows);
@@ -314,32 +275,6 @@ static void reads_a_model_made_by_hand(void **state) {
     assert_string_equal(variable.category, "variable");
     assert_true(popliner_liveness_is_live(c.profile, 1, 2));
     assert_false(popliner_liveness_is_live(c.profile, 1, 3));
-
-    /* two at one address, one inside another, one of no bytes far above: 10 to 60, 100 to 110 */
-    uint32_t offsets[] = {10, 10, 20, 100, 5000};
-    uint32_t sizes[] = {50, 20, 30, 10, 0};
-    uint64_t used_bytes;
-    uint64_t including_gaps_bytes;
-    popliner_profile p = *c.profile;
-    p.variable_offset = offsets;
-    p.variable_size_bytes = sizes;
-    assert_int_equal(
-        popliner_liveness_extent(&p, 0, NULL, &used_bytes, &including_gaps_bytes, NULL),
-        POPLINER_OK);
-    assert_int_equal(used_bytes, 60);
-    assert_int_equal(including_gaps_bytes, 110);
-    offsets[0] = UINT32_MAX; /* the end of the last address does not fit into 32 bits */
-    assert_int_equal(
-        popliner_liveness_extent(&p, 0, NULL, &used_bytes, &including_gaps_bytes, NULL),
-        POPLINER_OK);
-    assert_int_equal(used_bytes, 40 + 10 + 50);
-    assert_int_equal(including_gaps_bytes, (uint64_t)UINT32_MAX + 50);
-    static const uint8_t nothing[5] = {0};
-    assert_int_equal(
-        popliner_liveness_extent(&p, 0, nothing, &used_bytes, &including_gaps_bytes, NULL),
-        POPLINER_OK);
-    assert_int_equal(used_bytes, 0);
-    assert_int_equal(including_gaps_bytes, 0);
 }
 
 int main(void) {

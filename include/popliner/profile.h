@@ -372,8 +372,7 @@ popliner_status popliner_profile_get_all(const popliner_profile *profile, poplin
  *
  * An always-live variable counts at every step; any other while its equivalence class is live, in
  * the half-open ranges of the profile. Bytes are sums of sizes, as in the compiler's own
- * accounting; if variables share addresses, popliner_liveness_extent computes the addresses that
- * they use.
+ * accounting, also if variables share addresses.
  *
  * A `selection` has one mark per lowered variable, 0 for variables to leave out; NULL selects all
  * of them. Variables are sorted by tile. */
@@ -407,13 +406,6 @@ popliner_status popliner_liveness_peaks(const popliner_profile *profile, const u
 popliner_status popliner_liveness_by_step(const popliner_profile *profile, size_t tile,
                                           const uint8_t *selection, size_t first_step,
                                           size_t end_step, uint64_t *bytes, popliner_error *error);
-
-/* Sets *used_bytes to the number of addresses of a tile that some variable uses at some time, and
- * *including_gaps_bytes to the highest end. The difference is the gaps of the layout. Errors:
- * USAGE, MEMORY. O(n log n). */
-popliner_status popliner_liveness_extent(const popliner_profile *profile, size_t tile,
-                                         const uint8_t *selection, uint64_t *used_bytes,
-                                         uint64_t *including_gaps_bytes, popliner_error *error);
 
 #ifdef __cplusplus
 }

@@ -52,6 +52,7 @@ typedef struct tile_variable {
     uint32_t size_bytes;
     uint32_t variable;
     pl_variable_kind kind;
+    bool is_candidate; /* while candidates are found */
 } tile_variable;
 
 static int compare_tile_variables(const void *left, const void *right) {
@@ -74,16 +75,18 @@ static size_t list_of_tile(const pl_stage_meter *meter, size_t tile, tile_variab
     const pl_candidates *c = meter->candidates;
     size_t count = 0;
     for (uint64_t i = c != NULL ? c->tile_start[tile] : 0; c != NULL && i < c->tile_start[tile + 1];
-         i++)
+         i++) {
+        const pl_candidate *own = &c->variables[i];
         variables[count++] =
-            (tile_variable){c->size_bytes[i], c->variable[i], c->kinds[c->kind[i]]};
+            (tile_variable){own->size_bytes, own->variable, c->kinds[own->kind], false};
+    }
     for (uint64_t i = c == NULL ? p->tile_variables_start[tile] : 0;
          c == NULL && i < p->tile_variables_start[tile + 1]; i++) {
         const uint32_t variable = (uint32_t)i;
         if (p->variable_size_bytes[i] == 0 || pl_account_is_code(&meter->account, i))
             continue;
         variables[count++] =
-            (tile_variable){p->variable_size_bytes[i], variable, kind_of(meter, variable)};
+            (tile_variable){p->variable_size_bytes[i], variable, kind_of(meter, variable), false};
     }
     if (count > 0)
         qsort(variables, count, sizeof *variables, compare_tile_variables);
@@ -186,8 +189,8 @@ static int compare_numbers(const void *left, const void *right) {
  * (PL_NO_UNIT: of none): those that all such stages have, and of each set those that are larger
  * than all but a few of these. `seen` are the numbers of variables so far, by set, all 0 before
  * and after. */
-static void mark_at(const pl_digest *digest, size_t live, const tile_variable *variables,
-                    size_t count, size_t step, uint32_t unit, uint8_t *seen, uint8_t *is_marked) {
+static void mark_at(const pl_digest *digest, size_t live, tile_variable *variables, size_t count,
+                    size_t step, uint32_t unit, uint8_t *seen) {
     size_t num_common = 0;
     size_t end = 0;
     for (; end < count && num_common < POPLINER_DETAIL_VARIABLES; end++) {
@@ -198,43 +201,35 @@ static void mark_at(const pl_digest *digest, size_t live, const tile_variable *v
         if (kind->is_untouched ||
             (unit != PL_NO_UNIT && pl_bits_has(pl_digest_bits(digest, set), unit))) {
             num_common++;
-            is_marked[end] = 1;
+            variables[end].is_candidate = true;
         } else if (num_common + seen[set] < POPLINER_DETAIL_VARIABLES) {
             seen[set]++;
-            is_marked[end] = 1;
+            variables[end].is_candidate = true;
         }
     }
     for (size_t i = 0; i < end; i++)
         seen[counting_of(&variables[i].kind, digest, live, step)] = 0;
 }
 
-static void mark_tile(const pl_digest *digest, size_t tile, const tile_variable *variables,
-                      size_t count, uint8_t *seen, uint8_t *is_marked) {
+static void mark_tile(const pl_digest *digest, size_t tile, tile_variable *variables, size_t count,
+                      uint8_t *seen) {
     const pl_digest_tile *own = &digest->tiles[tile];
     for (size_t live = 0; live < PL_NUM_LIVES; live++) {
         const size_t ends = live & PL_LIVE_ACCUMULATES;
         if (ends != 0 && !pl_has_gradients(digest->gradients))
             continue;
-        mark_at(digest, live, variables, count, 0, PL_NO_UNIT, seen, is_marked);
+        mark_at(digest, live, variables, count, 0, PL_NO_UNIT, seen);
         for (size_t i = 0; i < own->num_segments; i++)
             mark_at(digest, live, variables, count, (size_t)own->segments[i].peaks[ends].step,
-                    own->segments[i].unit, seen, is_marked);
+                    own->segments[i].unit, seen);
     }
 }
 
-/* Adds candidates of the next tile, and numbers their kinds. */
-static void add_candidates(pl_candidates *c, pl_keys *kinds, const tile_variable *variables,
-                           size_t count) {
-    pl_arrays *arrays = kinds->arrays;
-    pl_arrays_grow(arrays, &c->variable, c->count + count, sizeof *c->variable);
-    pl_arrays_grow(arrays, &c->size_bytes, c->count + count, sizeof *c->size_bytes);
-    pl_arrays_grow(arrays, &c->kind, c->count + count, sizeof *c->kind);
-    for (size_t i = 0; !arrays->failed && i < count; i++) {
-        assert(c->count == 0 || c->variable[c->count - 1] < variables[i].variable);
-        c->variable[c->count] = variables[i].variable;
-        c->size_bytes[c->count] = variables[i].size_bytes;
-        c->kind[c->count++] = (uint32_t)pl_keys_number(kinds, &variables[i].kind);
-    }
+/* Adds a candidate, and numbers its kind. */
+static void add_candidate(pl_candidates *c, pl_keys *kinds, const tile_variable *own) {
+    if (pl_arrays_grow(kinds->arrays, &c->variables, c->count + 1, sizeof *c->variables))
+        c->variables[c->count++] = (pl_candidate){own->variable, own->size_bytes,
+                                                  (uint32_t)pl_keys_number(kinds, &own->kind)};
 }
 
 pl_candidates *pl_candidates_find(pl_arrays *arrays, const pl_stage_meter *meter) {
@@ -247,19 +242,15 @@ pl_candidates *pl_candidates_find(pl_arrays *arrays, const pl_stage_meter *meter
     for (size_t tile = 0; tile < num_tiles; tile++)
         most = pl_more(most, num_of_tile(meter, tile));
     tile_variable *variables = pl_arrays_new(&own, most, sizeof *variables);
-    uint8_t *is_marked = pl_arrays_new(&own, most, 1);
     uint8_t *seen = pl_arrays_new(&own, meter->pass_usage.sets.count, 1);
     for (size_t tile = 0; !own.failed && !arrays->failed && tile < num_tiles; tile++) {
         const size_t count = list_of_tile(meter, tile, variables);
-        size_t num_marked = 0;
-        memset(is_marked, 0, count);
-        mark_tile(&meter->digest, tile, variables, count, seen, is_marked);
+        mark_tile(&meter->digest, tile, variables, count, seen);
+        if (count > 0)
+            qsort(variables, count, sizeof *variables, compare_numbers);
         for (size_t i = 0; i < count; i++)
-            if (is_marked[i] != 0)
-                variables[num_marked++] = variables[i];
-        if (num_marked > 0)
-            qsort(variables, num_marked, sizeof *variables, compare_numbers);
-        add_candidates(c, &kinds, variables, num_marked);
+            if (variables[i].is_candidate)
+                add_candidate(c, &kinds, &variables[i]);
         tile_start[tile + 1] = c->count;
     }
     pl_arrays_end(&own, arrays);

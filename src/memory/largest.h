@@ -17,16 +17,20 @@ typedef struct pl_variable_kind {
     pl_counting counting;
 } pl_variable_kind;
 
+typedef struct pl_candidate {
+    uint32_t variable;
+    uint32_t size_bytes;
+    uint32_t kind;
+} pl_candidate;
+
 /* The variables of each tile that are among the largest of any stages on it, at the step of any
  * segment, however live ranges count. */
 struct pl_candidates {
     size_t num_kinds;
     pl_variable_kind *kinds;
     size_t count;
-    uint64_t *tile_start; /* [num_tiles + 1] */
-    uint32_t *variable;   /* [count], ascending */
-    uint32_t *size_bytes; /* [count] */
-    uint32_t *kind;       /* [count] */
+    uint64_t *tile_start;    /* [num_tiles + 1] */
+    pl_candidate *variables; /* [count], ascending */
 };
 
 /* Finds the candidates of a meter whose digest is complete; NULL if memory is short. They and

@@ -4,7 +4,6 @@
 #include "popliner/profile.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/failure.h"
@@ -84,52 +83,6 @@ popliner_status popliner_liveness_by_step(const popliner_profile *profile, size_
         add_tile(&curve, profile, i, selection);
     pl_curve_read(&curve, bytes);
     pl_arrays_free(&own);
-    return POPLINER_OK;
-}
-
-typedef struct extent {
-    uint64_t first;
-    uint64_t end;
-} extent;
-
-static int compare_extents(const void *left, const void *right) {
-    const extent *a = left;
-    const extent *b = right;
-    return (a->first > b->first) - (a->first < b->first);
-}
-
-popliner_status popliner_liveness_extent(const popliner_profile *p, size_t tile,
-                                         const uint8_t *selection, uint64_t *used_bytes,
-                                         uint64_t *including_gaps_bytes, popliner_error *error) {
-    *used_bytes = 0;
-    *including_gaps_bytes = 0;
-    popliner_status status = pl_walk_check_index(tile, p->target.num_tiles, "tiles", error);
-    if (status == POPLINER_OK)
-        status = pl_profile_require_variables(p, error);
-    if (status != POPLINER_OK)
-        return status;
-    size_t start = (size_t)p->tile_variables_start[tile];
-    size_t end = (size_t)p->tile_variables_start[tile + 1];
-    extent *extents = pl_new_array(end - start, sizeof *extents);
-    size_t count = 0;
-    if (extents == NULL)
-        return pl_fail_memory(error, "the layout of a tile");
-    for (size_t i = start; i < end; i++) {
-        uint64_t offset = p->variable_offset[i];
-        if (p->variable_size_bytes[i] > 0 && (selection == NULL || selection[i] != 0))
-            extents[count++] = (extent){offset, offset + p->variable_size_bytes[i]};
-    }
-    qsort(extents, count, sizeof *extents, compare_extents);
-    uint64_t covered = 0; /* everything below this address is counted */
-    for (size_t i = 0; i < count; i++) {
-        uint64_t from = extents[i].first > covered ? extents[i].first : covered;
-        if (extents[i].end > from) {
-            *used_bytes += extents[i].end - from;
-            covered = extents[i].end;
-        }
-    }
-    *including_gaps_bytes = covered;
-    free(extents);
     return POPLINER_OK;
 }
 

@@ -220,9 +220,7 @@ static void code_candidates(work *w) {
     name_numbers(w, 'i', 8, FROM_BEFORE, c->count + 1);
     CODE_ARRAY(w, c->tile_start, w->num_tiles + 1, "i");
     CODE_ARRAY(w, c->kinds, c->num_kinds, "cnypfsss");
-    CODE_ARRAY(w, c->variable, c->count, "v");
-    CODE_ARRAY(w, c->size_bytes, c->count, "z");
-    CODE_ARRAY(w, c->kind, c->count, "x");
+    CODE_ARRAY(w, c->variables, c->count, "vzx");
 }
 
 static void code_meter(work *w) {

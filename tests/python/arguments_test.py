@@ -139,7 +139,7 @@ class Arguments(unittest.TestCase):
             (analysis.profile.vertices, {"compute_set": 0}),
             (analysis.profile.ipu_steps, {"execution_step": 0}),
             (analysis.profile.is_live, {"variable": 0, "step": 0}), (analysis.profile.peaks, {}),
-            (analysis.profile.live_by_step, {"tile": 1}), (analysis.profile.extent, {"tile": 1}),
+            (analysis.profile.live_by_step, {"tile": 1}),
             (answer.report, screen), (answer.add_message, {"message": "a"}),
             (answer.verdict, {"stage": 0}), (answer.verdict_record, {"stage": 0}),
             (answer.margin_spreads, {"stage": 0, "limit_bytes": 5}),

@@ -531,7 +531,6 @@ class WrongUsage(unittest.TestCase):
                              lambda b: costs.solve(mem_per_tile={0: b}),
                              lambda b: self.analysis.evaluate([b]),
                              lambda b: self.analysis.measure([(0, b)]),
-                             lambda b: self.analysis.profile.extent(b),
                              lambda b: self.analysis.profile.peaks(b),
                              lambda b: popliner.read(SAMPLE, ipu=b)):
                 with self.subTest(bad=bad), self.assertRaises(popliner.UsageError):
@@ -554,7 +553,7 @@ class WrongUsage(unittest.TestCase):
                 self.assertEqual(items[-1], items[len(items) - 1])
             self.assertEqual(items[2:5], list(items)[2:5])
         for function in (lambda: profile.by_tile("category", 999),
-                         lambda: profile.vertices(10**9), lambda: profile.extent(999),
+                         lambda: profile.vertices(10**9),
                          lambda: profile.peaks(0, 10**9), lambda: profile.live_by_step(10**9),
                          lambda: profile.live_by_step(0, 5, 3), lambda: profile.ipu_steps(10**9),
                          lambda: profile.live_by_step(0, 0, 10**12),

@@ -267,15 +267,6 @@ class Profile:
              first, end, values, using=(handle,))
         return array_of(values, end - first)
 
-    def extent(self, tile: int, selection: Optional[Sequence[Any]] = None) -> r.Extent:
-        """The addresses of a tile that some variable uses at some time."""
-        handle, pointer = self._pointer()
-        used, gaps = ctypes.c_uint64(), ctypes.c_uint64()
-        call(library.popliner_liveness_extent, pointer, size(tile, "tile"),
-             self._selection(selection, self.info), ctypes.byref(used), ctypes.byref(gaps),
-             using=(handle,))
-        return r.Extent(used.value, gaps.value)
-
     def __repr__(self) -> str:
         if self._owner.closed:
             return "<Profile: closed>"

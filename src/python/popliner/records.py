@@ -211,13 +211,6 @@ class Peak(NamedTuple):
     peak_step: int
 
 
-class Extent(NamedTuple):
-    """The addresses of a tile that some variable uses at some time."""
-
-    used_bytes: int
-    including_gaps_bytes: int
-
-
 class Check(NamedTuple):
     """Whether a relation between parts of the profile holds."""
 
