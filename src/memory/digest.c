@@ -297,12 +297,19 @@ typedef struct stored_key {
     uint32_t is_fed; /* a copy from the host fills it, at any time */
 } stored_key;
 
+typedef struct stash_key {
+    uint32_t start; /* as in pl_digest_stash */
+    uint32_t unit;
+    uint32_t way;
+} stash_key;
+
 /* The work space of one thread. */
 typedef struct digest_work {
     pl_arrays *arrays;                             /* own this and all arrays */
     pl_key_sums sums;                              /* by set and sum */
     pl_key_sums parts;                             /* by part_key */
     pl_key_sums stored;                            /* by stored_key */
+    pl_key_sums stash;                             /* by stash_key */
     size_t num_ends;                               /* 2 if gradients may end early */
     pl_curve curves[PL_LIVE_ACCUMULATES + 1];      /* by whether they do, like step_bytes */
     uint64_t *step_bytes[PL_LIVE_ACCUMULATES + 1]; /* [num_steps] */
@@ -313,13 +320,11 @@ typedef struct digest_work {
     uint8_t *crosses;            /* [num_units]: it is live when the unit begins */
     uint32_t *last[2];           /* [num_units]: end of the last unit of a pass up to here */
     uint8_t *ways; /* [num_units]: how stages that begin one unit earlier store it, by their end */
-    pl_digest_stash *stash; /* [num_units][num_units]; only of a profile that trains */
 } digest_work;
 
 static digest_work *new_work(pl_arrays *own, const pl_digest *digest) {
     const size_t num_steps = digest->chain->profile->num_steps;
     const size_t num_stored = has_passes(digest) ? digest->chain->num_units : 0; /* units */
-    const size_t num_stages = digest->pass_usage->passes.is_training ? num_stored * num_stored : 0;
     digest_work *work = pl_arrays_new(own, 1, sizeof *work);
     if (work == NULL)
         return NULL;
@@ -327,6 +332,7 @@ static digest_work *new_work(pl_arrays *own, const pl_digest *digest) {
     work->sums.keys = (pl_keys){.arrays = own, .key_size = sizeof(sum_key)};
     work->parts.keys = (pl_keys){.arrays = own, .key_size = sizeof(part_key)};
     work->stored.keys = (pl_keys){.arrays = own, .key_size = sizeof(stored_key)};
+    work->stash.keys = (pl_keys){.arrays = own, .key_size = sizeof(stash_key)};
     work->num_ends = pl_has_gradients(digest->gradients) ? 2 : 1;
     for (size_t ends = 0; ends < work->num_ends; ends++)
         work->step_bytes[ends] = pl_arrays_new(own, num_steps, sizeof(uint64_t));
@@ -339,7 +345,6 @@ static digest_work *new_work(pl_arrays *own, const pl_digest *digest) {
     }
     work->crosses = pl_arrays_new(own, num_stored, 1);
     work->ways = pl_arrays_new(own, num_stored, 1);
-    work->stash = pl_arrays_new(own, num_stages, sizeof *work->stash);
     return own->failed ? NULL : work;
 }
 
@@ -580,7 +585,6 @@ static uint8_t ways_of_stage(const digest_work *work, const stored_group *g, uin
  * its first unit are like those that begin with it, and no unit after its last one matters. */
 static void add_group(digest_work *work, const pl_digest *digest, const stored_key *key,
                       uint64_t bytes) {
-    const size_t num_units = digest->chain->num_units;
     const stored_group g = find_group(work, digest, key);
     for (uint32_t start = g.first; start < g.end; start++) {
         const bool is_first = start == g.first;
@@ -590,11 +594,13 @@ static void add_group(digest_work *work, const pl_digest *digest, const stored_k
         for (uint32_t last = start; last < g.end; last++) {
             const unsigned longer_now = work->ways[last];
             const unsigned now = work->ways[last] = ways_of_stage(work, &g, start, last);
-            for (int way = 0; now + longer_now + ways + longer_ways > 0 && way < PL_NUM_STASHES;
-                 way++) {
+            for (uint32_t way = 0;
+                 now + longer_now + ways + longer_ways > 0 && way < PL_NUM_STASHES; way++) {
                 const uint64_t sign = (now >> way & 1) - (uint64_t)(ways >> way & 1) -
                                       (longer_now >> way & 1) + (longer_ways >> way & 1);
-                work->stash[(is_first ? 0 : start) * num_units + last].bytes[way] += sign * bytes;
+                const stash_key place = {is_first ? 0 : start, last, way};
+                if (sign != 0)
+                    pl_key_sums_add(&work->stash, &place, sign * bytes);
             }
             ways = now;
             longer_ways = longer_now;
@@ -625,9 +631,6 @@ static void add_waiting(digest_work *work, const pl_digest *digest, const stored
 static void find_stored(digest_work *work, const pl_digest *digest) {
     const pl_pass_usage *own = digest->pass_usage;
     const size_t num_units = digest->chain->num_units;
-    for (size_t i = 0; own->passes.is_training && i < num_units * num_units; i++)
-        work->stash[i] =
-            (pl_digest_stash){{0}, (uint32_t)(i / num_units), (uint32_t)(i % num_units)};
     for (int pass = 0; pass < 2; pass++)
         memset(work->sent_bytes[pass], 0, (num_units + 1) * sizeof(uint64_t));
     pl_curve_begin(&work->curves[0], work->arrays, 0, digest->chain->profile->num_steps);
@@ -706,11 +709,6 @@ static size_t number_segments(digest_work *work, const pl_digest *digest) {
     return count;
 }
 
-static bool is_stored(const pl_digest_stash *stash) {
-    static const pl_digest_stash none;
-    return memcmp(stash->bytes, none.bytes, sizeof none.bytes) != 0;
-}
-
 static void fill_parts(const digest_work *work, pl_digest_tile *made) {
     for (size_t i = 0; i < made->num_parts; i++) {
         const part_key *key = pl_key_at(&work->parts.keys, i);
@@ -741,28 +739,26 @@ static void fill_segments(const digest_work *work, const pl_digest *digest, pl_d
 static bool fill_tile(digest_work *work, const pl_digest *digest, size_t number,
                       pl_digest_tile *made) {
     const size_t num_units = digest->chain->num_units;
-    const size_t num_stages = digest->pass_usage->passes.is_training ? num_units * num_units : 0;
     const size_t turn = digest->pass_usage->passes.turn_step;
     if (has_passes(digest))
         find_stored(work, digest);
     made->num_sums = work->sums.keys.count;
-    for (size_t i = 0; i < num_stages; i++)
-        made->num_stash += is_stored(&work->stash[i]);
+    made->num_stash = work->stash.keys.count;
     made->num_parts = work->parts.keys.count;
     made->num_segments = number_segments(work, digest);
     made->turn_segment = turn <= digest->chain->profile->num_steps ? work->segment_of_step[turn]
                                                                    : made->num_segments;
-    if (!pl_digest_allocate_tile(made, num_units))
+    if (work->arrays->failed || !pl_digest_allocate_tile(made, num_units))
         return false;
     find_units(work, digest, number, made->units);
     for (size_t i = 0; i < made->num_sums; i++) {
         const sum_key *key = pl_key_at(&work->sums.keys, i);
         made->sums[i] = (pl_digest_sum){work->sums.bytes[i], key->set, key->sum};
     }
-    pl_digest_stash *stash = made->stash;
-    for (size_t i = 0; i < num_stages; i++)
-        if (is_stored(&work->stash[i]))
-            *stash++ = work->stash[i];
+    for (size_t i = 0; i < made->num_stash; i++) {
+        const stash_key *key = pl_key_at(&work->stash.keys, i);
+        made->stash[i] = (pl_digest_stash){work->stash.bytes[i], key->start, key->unit, key->way};
+    }
     fill_parts(work, made);
     fill_segments(work, digest, made);
     return true;
@@ -775,6 +771,7 @@ static bool make_lists(pl_digest *digest, digest_work *work, size_t tile) {
     pl_keys_empty(&work->sums.keys);
     pl_keys_empty(&work->parts.keys);
     pl_keys_empty(&work->stored.keys);
+    pl_keys_empty(&work->stash.keys);
     *made = (pl_digest_tile){0};
     add_code(work, digest, tile, made);
     add_variables(work, digest, tile);

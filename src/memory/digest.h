@@ -63,9 +63,10 @@ enum { PL_NUM_STASHES = POPLINER_RECOMPUTE_FULL + 1 };
 /* Bytes that are stored, of stages that begin at `start` or later and have the unit: differences
  * over the starts. Negative ones wrap around, and the sums are right. */
 typedef struct pl_digest_stash {
-    uint64_t bytes[PL_NUM_STASHES]; /* by the recomputation */
+    uint64_t bytes;
     uint32_t start;
     uint32_t unit;
+    uint32_t way; /* the recomputation */
 } pl_digest_stash;
 
 /* Bytes of a tile for each unit. */

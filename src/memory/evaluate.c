@@ -187,9 +187,9 @@ static pl_tile_stash stash_of(const pl_question *q, const pl_digest_tile *tile,
     pl_tile_stash stash = {0, 0};
     uint64_t own_bytes = 0;
     for (const pl_digest_stash *it = tile->stash; it < tile->stash + tile->num_stash; it++)
-        if (it->start <= stage->first_unit && it->unit >= stage->first_unit &&
-            it->unit <= stage->last_unit)
-            stash.bytes += it->bytes[q->estimation->recompute];
+        if (it->way == (uint32_t)q->estimation->recompute && it->start <= stage->first_unit &&
+            it->unit >= stage->first_unit && it->unit <= stage->last_unit)
+            stash.bytes += it->bytes;
     for (size_t unit = stage->first_unit; unit <= stage->last_unit; unit++)
         own_bytes = pl_larger(own_bytes, tile->units[unit].own_stash_bytes);
     stash.freed_bytes = stash.bytes > own_bytes ? stash.bytes - own_bytes : 0;
@@ -333,9 +333,9 @@ bool pl_row_begin(pl_row *row, size_t number, size_t first_unit) {
     memset(row->sum_bytes, 0, sizeof row->sum_bytes);
     memset(row->arriving_stash_bytes, 0, digest->chain->num_units * sizeof(uint64_t));
     for (size_t i = 0; row->estimation->has_stash && i < tile->num_stash; i++)
-        if (tile->stash[i].start <= first_unit)
-            row->arriving_stash_bytes[tile->stash[i].unit] +=
-                tile->stash[i].bytes[row->estimation->recompute];
+        if (tile->stash[i].way == (uint32_t)row->estimation->recompute &&
+            tile->stash[i].start <= first_unit)
+            row->arriving_stash_bytes[tile->stash[i].unit] += tile->stash[i].bytes;
     row->stash_bytes = row->own_stash_bytes = row->apart_bytes = 0;
     return true;
 }
