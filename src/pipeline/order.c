@@ -216,7 +216,7 @@ static void set_dualpipe_v(pl_phrase *phrases, const pl_order *order, size_t dev
 /* The steps of a block, all of one pass, after which that of the next micro-batch begins. */
 enum { BLOCK_STEPS = 6 };
 
-/* Finds the steps of the passes of a device's first micro-batch, by kind and chunk. Qi et al., 2024:
+/* Finds the steps of the passes of a device's first micro-batch by kind and chunk. Qi et al., 2024:
  * each pass of a stage is some steps after that of the stage before, and the
  * backward ones wait where two would meet. Weights take the steps that are left. */
 static void find_block(popliner_copies_rule rule, size_t num_devices, size_t device,

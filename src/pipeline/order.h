@@ -35,7 +35,7 @@ typedef struct pl_order {
 pl_order pl_order_of(const popliner_pipeline *pipeline, size_t num_devices, size_t num_chunks,
                      bool is_v);
 
-/* Returns the orders of copies that take turns on IPUs, with so many micro-batches that more of them
+/* Returns the orders of copies that take turns on IPUs, of so many micro-batches that more of them
  * change nothing in what stages hold. */
 pl_order pl_order_of_copies(const popliner_pipeline *pipeline);
 
