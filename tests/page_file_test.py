@@ -374,7 +374,7 @@ checks = [(check_page, [sample, "--solve"]), (check_beginnings, []),
           (lambda *words: check_answer(*words, status=1), too_little),
           (lambda *words: check_measurements(*words, exit_status=1), too_little),
           (check_answer, [sample, "--solve", "--num-ipus", "3"]),
-          (check_measurements, [sample, "--solve", "--num-ipus", "1..2"]),
+          (check_measurements, [sample, "--solve", "-n", "2", "--pareto", "memory,traffic"]),
           (check_answer, [sample, "--evaluate", "0|1"])]
 for other in others:
     asked = [other, "--solve", "--num-ipus", "2"]
