@@ -42,7 +42,7 @@ static void find_tightest(const table *t, split_row *r) {
     pl_certificate c = {.plan = *r->of.plan, .options.options = *t->input->options};
     if (r->of.limit_bytes != POPLINER_TARGET_BYTES)
         c.options.options.mem_per_tile = r->of.limit_bytes;
-    r->tightest = &c.plan.stages[pl_certificate_tightest(&c)];
+    r->tightest = &r->of.plan->stages[pl_certificate_tightest(&c)];
     r->limit_bytes = pl_certificate_limit(&c, r->tightest->ipu);
 }
 

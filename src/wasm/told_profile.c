@@ -26,7 +26,9 @@ static pl_json_token_numbers numbers_of(reader *r, const pl_json_token *object, 
     if (column != NULL)
         pl_json_token_numbers_add(&numbers, column);
     r->failed = r->failed || column == NULL || r->arrays.failed;
-    return r->failed ? (pl_json_token_numbers){.arrays = &r->arrays} : numbers;
+    if (r->failed)
+        numbers = (pl_json_token_numbers){.arrays = &r->arrays};
+    return numbers;
 }
 
 /* The next number, which is whole. */
