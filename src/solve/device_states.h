@@ -48,9 +48,9 @@ static inline bool pl_device_states_have(const pl_device_states *states, size_t 
 void pl_device_states_add(pl_device_states *states, size_t first_unit, size_t end_unit,
                           size_t later, size_t state);
 
-/* Minimises the objectives, then finds a split on the fewest devices: fills an empty plan, which has
- * no stages if there is none. Errors: MEMORY, INTERNAL. O(units) calls of add_stages for each split
- * that is looked for. */
+/* Minimises the objectives, then finds a split on the fewest devices: fills an empty plan, which
+ * has no stages if there is none. Errors: MEMORY, INTERNAL. O(units) calls of add_stages for each
+ * split that is looked for. */
 popliner_status pl_device_states_optimise(pl_device_states *states, const pl_stop *stop,
                                           const popliner_objective *objectives,
                                           size_t num_objectives, popliner_plan *plan,
