@@ -303,6 +303,20 @@ def check_fewer(popliner, scratch):
     assert answer["status"] == "optimal", answer["objectives"]
 
 
+def check_long(popliner, scratch):
+    """Steps of half an hour, in fractions of milliseconds, are proven like short ones."""
+    path = os.path.join(scratch, "long.csv")
+    times = ["0.478", "204424.605", "0.495", "0.879", "94.088", "38.648", "0.960", "41.284"]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("name,memory,time (ms)\n" +
+                   "".join(f"{i},1,{it}\n" for i, it in enumerate(times)))
+    answer = solve(popliner, path, ["--num-ipus", "3", "--micro-batches", "8", "--schedule",
+                                    "1f1b", "--objective", "step"])
+    assert answer["status"] == "optimal", answer["objectives"]
+    # the slowest layer alone on the second of three devices
+    assert abs(answer["objectives"][0]["value"] - (8 * 204424.605 + 0.478)) < 1e-3
+
+
 def random_order(rng, devices, chunks, is_v, micro):
     """Passes of each device in any order that can run, of which some have weights apart."""
     last = devices * chunks - 1
@@ -416,6 +430,7 @@ def main():
         check_by_hand(popliner, scratch)
         check_ties(popliner, scratch)
         check_fewer(popliner, scratch)
+        check_long(popliner, scratch)
         check_files(popliner, scratch, seed)
         proven = check_shortest(popliner, scratch, seed, chains)
     print(f"{equal} bubbles of papers; "

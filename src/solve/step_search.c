@@ -46,8 +46,8 @@ typedef struct span {
     size_t end;
 } span;
 
-/* Longer steps are no matter of a game. */
-#define MOST_CYCLES (UINT64_C(1) << 50)
+/* Longer steps are no matter of a game, whose sums are below 10^18. */
+#define MOST_CYCLES (UINT64_C(1) << 58)
 
 typedef struct step_search {
     const pl_step_question *q;
