@@ -160,6 +160,9 @@ void pl_question_begin(pl_question *question, pl_arrays *own, const pl_estimatio
             pl_bits_add(question->units, unit);
         }
     }
+    question->meets = pl_arrays_new(own, digest->pass_usage->sets.count, 1);
+    for (uint32_t set = 0; !own->failed && set < digest->pass_usage->sets.count; set++)
+        question->meets[set] = pl_digest_meets(digest, set, question->units);
 }
 
 /* Finds the largest segment of each pass. */
@@ -167,7 +170,7 @@ static void find_pass_peaks(pl_question *q, const pl_digest_tile *tile,
                             pass_peak peaks[NUM_PASSES]) {
     uint64_t arrived_bytes = 0;
     for (const pl_digest_part *part = tile->parts; part < tile->parts + tile->num_parts; part++)
-        if (pl_digest_meets(q->estimation->digest, part->sets[q->estimation->live], q->units)) {
+        if (q->meets[part->sets[q->estimation->live]] != 0) {
             q->change_bytes[part->first_segment] += part->bytes;
             q->change_bytes[part->end_segment] -= part->bytes;
         }
@@ -205,7 +208,7 @@ static void measure(pl_question *q, size_t number, pl_stage_tile *result) {
     uint64_t apart_bytes = 0;
     pass_peak peaks[NUM_PASSES] = {{NULL, 0}, {NULL, 0}};
     for (size_t i = 0; i < tile->num_sums; i++)
-        if (pl_digest_meets(estimation->digest, tile->sums[i].set, q->units))
+        if (q->meets[tile->sums[i].set] != 0)
             sum_bytes[tile->sums[i].sum] += tile->sums[i].bytes;
     find_pass_peaks(q, tile, peaks);
     for (size_t i = 0; i < q->num_stages; i++) {

@@ -93,10 +93,12 @@ typedef struct pl_question {
     const popliner_interval *stages;
     size_t num_stages;
     uint64_t *units;        /* as those of a set of the digest */
+    uint8_t *meets;         /* [sets]: has one of the units */
     uint64_t *change_bytes; /* [steps + 1]: all 0 between tiles */
 } pl_question;
 
-/* Begins a question, which refers to the others and whose arrays are in `arrays`. O(steps). */
+/* Begins a question, which refers to the others and whose arrays are in `arrays`. O(steps +
+ * sets). */
 void pl_question_begin(pl_question *question, pl_arrays *arrays, const pl_estimation *estimation,
                        const popliner_interval *stages, size_t num_stages);
 
