@@ -1048,7 +1048,7 @@ class Configurations(unittest.TestCase):
                     first_k_dense_replace=2, intermediate_size_mlp=20)
         plain = self.read(config, train="adam-mixed", sequence=5)
         table = self.read(config, train="adam-mixed", sequence=5, recompute="layers")
-        self.assertIn("Each layer that is recomputed keeps an input:", " ".join(table.notes))
+        self.assertIn("Recomputing keeps an input for each layer:", " ".join(table.notes))
         self.assertEqual([unit.stash for unit in table.units[:-1]], [0, *3 * [5 * 2 * 8]])
         self.assertEqual(table.units[-1].stash, plain.units[-1].stash)
         costs = table.costs(copies=[0])

@@ -276,9 +276,9 @@ def parser() -> argparse.ArgumentParser:
                    help="json has all that is chosen (default: csv); with --devices: of the split "
                    "(default: text)")
     p.add_argument("--output", metavar="FILE", help="write to FILE (default: standard output)")
-    numbers = {"int": int, "float": float}
-    tokens = _type("([0-9]{1,12})([kK]?)", "tokens, like 32768 or 32K",
-                   lambda it: int(it[1]) * (1024 if it[2] else 1))
+    whole = _type("(-?[0-9]{1,12})([kK]?)", "a whole number, like 32768 or 32K",
+                  lambda it: int(it[1]) * (1024 if it[2] else 1))
+    numbers = {"int": whole, "float": float}
     for it in dataclasses.fields(Assumed):
         how, kind, known = it.metadata, kind_of(it), it.metadata.get("known")
         if not how.get("text"):
@@ -291,13 +291,12 @@ def parser() -> argparse.ArgumentParser:
         metavar = how.get("metavar") or ("DTYPE" if known in (DTYPE_BYTES, KV_BYTES) else
                                          None if known or kind == "bool" else "N")
         p.add_argument(*flags_of(it), help=told, dest=it.name, metavar=metavar,
-                       type=tokens if it.name in ("sequence", "ubatch", "batched_tokens") else
-                       str if "auto" in str(metavar) else numbers.get(kind, str),
+                       type=str if "auto" in str(metavar) else numbers.get(kind, str),
                        choices=["on", "off"] if kind == "bool" else known and list(known))
     size = _type("(.+)=([0-9]{1,18})", "NAME=SIZE, like batch=1", lambda it: (it[1], int(it[2])))
     device = _type("(?:([1-9][0-9]{0,2})x)?([0-9].*)", "sizes, like 24G,12G or 8x80G",
                    lambda it: [it[2]] * int(it[1] or 1))
-    p.add_argument("--context", "--tokens", "-c", type=tokens, metavar="N",
+    p.add_argument("--context", "--tokens", "-c", type=whole, metavar="N",
                    help="tokens of all sequences, instead of --sequence, like 32768 or 32K")
     share = _type(r"0?\.[0-9]*[1-9][0-9]*|1(?:\.0*)?", "a share, like 0.9", lambda it: float(it[0]))
     p.add_argument("--utilization", type=share, metavar="SHARE", help="with --devices: the part of "

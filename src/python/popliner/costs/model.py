@@ -230,10 +230,9 @@ def _recompute_layers(table: Table, assumed: Assumed) -> None:
     size = max(map(len, groups))
     table.uncut = [it.name for group in groups for it in group[:-1]]
     rule = f", and with --require no-cut:{','.join(table.uncut)}" if table.uncut else ""
-    each = ("Each layer that is recomputed keeps" if size == 1 else
-            f"Each {size} layers that are recomputed keep")
-    table.notes.append(f"{each} an input: a stage has the activations of the largest once, in "
-                       f"zero-bubble of all. Solve without --recompute{rule}.")
+    kept = "each layer" if size == 1 else f"each group of {size} layers"
+    table.notes.append(f"Recomputing keeps an input for {kept}: a stage has the activations of the "
+                       f"largest once, in zero-bubble of all. Solve without --recompute{rule}.")
 
 
 def _freeze(table: Table, assumed: Assumed) -> None:
