@@ -171,6 +171,22 @@ static void short_pipelines_are_not_taken_for_long_ones(void **state) {
     }
 }
 
+/* Copies of stages that take turns need their numbers of stages and devices. */
+static void copies_are_checked_first(void **state) {
+    (void)state;
+    static const char text[] =
+        "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": [{\"name\": "
+        "\"a\", \"memory\": 1, \"stash\": 3}]}";
+    const popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_SEQUENTIAL,
+                                        .copies = {.rule = POPLINER_COPIES_INTERLEAVED}};
+    popliner_costs_file *file = NULL;
+    popliner_error error = {0};
+    assert_int_equal(popliner_costs_file_read("made", text, strlen(text), &pipeline, &file, &error),
+                     POPLINER_ERROR_USAGE);
+    assert_null(file);
+    assert_non_null(strstr(error.message, "set num_stages"));
+}
+
 /* A table for each place would take 27 GB. */
 static void long_pipelines_need_little_memory(void **state) {
     (void)state;
@@ -764,6 +780,7 @@ int main(void) {
         cmocka_unit_test(regions_by_hand),
         cmocka_unit_test(pipelines_keep_stashes),
         cmocka_unit_test(short_pipelines_are_not_taken_for_long_ones),
+        cmocka_unit_test(copies_are_checked_first),
         cmocka_unit_test(long_pipelines_need_little_memory),
         cmocka_unit_test(stages_on_one_ipu_share_once),
         cmocka_unit_test(reads_texts_in_memory),

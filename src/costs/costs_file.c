@@ -117,6 +117,10 @@ static popliner_status parse(const char *text, size_t length, const char *name,
                              popliner_error *error) {
     static const char byte_order_mark[] = "\xef\xbb\xbf";
     *file = NULL;
+    if (pipeline != NULL) {
+        const popliner_pipeline own = pl_pipeline_of_any_split(pipeline);
+        PL_TRY(pl_pipeline_check(&own, error));
+    }
     pl_costs_file *made = calloc(1, sizeof *made);
     if (made == NULL)
         return pl_fail_memory(error, "the costs of the file");
