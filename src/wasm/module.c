@@ -684,6 +684,7 @@ static popliner_status place_stages(popliner_module *m, const popliner_solver_op
 static popliner_status solve_split(popliner_module *m, popliner_plan **plan) {
     popliner_cut_rule *rules = pl_arrays_new(&m->lists, m->num_units, sizeof *rules);
     popliner_plan_free(*plan);
+    *plan = NULL;
     if (rules == NULL)
         return pl_fail_memory(&m->error, "the request");
     for (size_t unit = 1; unit < m->num_units; unit++)
