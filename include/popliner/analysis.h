@@ -298,8 +298,9 @@ typedef popliner_status (*popliner_costs_reader)(void *user, const popliner_pipe
                                                  popliner_costs_file **file, popliner_error *error);
 
 /* Finds what would help, for the certificate's `hints`: the same for the same question, however
- * fast the machine is. Solves by `costs` (NULL: there are none), which the answer was found with,
- * or by the analysis (NULL: the costs are of no profile), whose listener hears nothing of it.
+ * fast the machine is. Solves by the analysis, whose listener hears nothing of it, or if it is NULL
+ * by `costs`, of no profile, which the answer was found with (NULL: there are none). Of a profile
+ * they only say whether there was a table: without one, some hints are left out.
  * What would need more than the dynamic program is named without numbers. `request` is that of the
  * answer. `read` (NULL: cannot) reads the costs where stages may choose what they recompute. Not
  * while another thread uses the certificate. Errors: USAGE (struct_size, a certificate of something

@@ -1,5 +1,5 @@
-/* The search for hints, in an analysis or in a page's module, which has functions of its own for
- * what is solved and evaluated.
+/* The search for hints, in an analysis or in a page's module, which has a function of its own for
+ * what the analysis solves.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_ANALYSIS_HINTS_H

@@ -139,9 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (; count < MOST_NUMBERS && input.left > 0; count++) {
         plain[count] = fuzz_number(&input) % (most + 1);
         numbers[count] = (int64_t)plain[count];
-        if (how == 1 && plain[count] == 0)
-            pl_packed_number(&packed, 0);
-        else if (how == 1)
+        if (how == 1)
             pl_packed_number(&packed, plain[count]);
     }
     if (how == 0)
