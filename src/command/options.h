@@ -299,6 +299,9 @@ bool options_have_several(const options *o);
 /* Whether --reserve keeps something free. */
 bool options_has_reserve(const options *o);
 
+/* Whether what it keeps free takes the place of what the layout wastes among all effects. */
+bool options_replace_layout(const options *o);
+
 /* Whether the schedule is one whose early stages keep activations. */
 bool options_keep_activations(const options *o);
 

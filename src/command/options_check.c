@@ -180,12 +180,10 @@ bool options_has_reserve(const options *o) {
     return reserves->all.cycles != RESERVE_NOTHING || reserves->count > 0;
 }
 
-static void settle_effects(options *o) {
+bool options_replace_layout(const options *o) {
     char said[SAID_BYTES];
-    /* what is kept free takes the place of what the layout wastes */
-    if (options_has_reserve(o) &&
-        (!option_find_given(o, "effects", said) || option_find_given(o, "effects=all", said)))
-        o->effects.mask &= ~(unsigned)POPLINER_EFFECT_LAYOUT;
+    return options_has_reserve(o) &&
+           (!option_find_given(o, "effects", said) || option_find_given(o, "effects=all", said));
 }
 
 /* Checks options of solving that relations do not cover. */
@@ -382,7 +380,8 @@ popliner_status options_check(options *o, popliner_error *error) {
         return POPLINER_OK;
     TRY(options_check_relations(o, error));
     TRY(check_solving(o, error));
-    settle_effects(o);
+    if (options_replace_layout(o))
+        o->effects.mask &= ~(unsigned)POPLINER_EFFECT_LAYOUT;
     TRY(check_outputs(o, error));
     if (o->costs != NULL)
         return check_uses(o, error);

@@ -76,8 +76,20 @@ static void add_options(growing_text *w, const options *o, copied words) {
     }
 }
 
-/* Everything that says what is read, and what counts as memory. The limit has no reserve in it any
- * more, so the effects that come with one are named. */
+/* The value of --effects with which a command counts as this one; NULL: the usual one. Limits have
+ * no reserve in them any more, so the effects that come with one are named. */
+static const char *effects_of(const options *o) {
+    static const char *const without_layout[] = {
+        [POPLINER_ACCUMULATORS_AUTO] = "passing,buffers,accumulators",
+        [POPLINER_ACCUMULATORS_FP16] = "passing,buffers,accumulators=fp16",
+        [POPLINER_ACCUMULATORS_FP32] = "passing,buffers,accumulators=fp32",
+    };
+    return o->memory_model == (int)POPLINER_MEMORY_MODEL_POPLINER ? NULL /* which has none */
+           : options_replace_layout(o) ? without_layout[o->effects.accumulators]
+                                       : option_value_given(o, "effects");
+}
+
+/* Everything that says what is read, and what counts as memory. */
 static growing_text command_words(const options *o) {
     growing_text w = {0};
     text_add(&w, "popliner");
@@ -90,8 +102,9 @@ static growing_text command_words(const options *o) {
     if (o->debug != NULL)
         add_file(&w, o, o->debug);
     add_options(&w, o, COPIED_INPUT);
-    if (options_has_reserve(o) && option_value_given(o, "effects") == NULL)
-        add_option(&w, "effects", "passing,buffers,accumulators");
+    const char *effects = effects_of(o);
+    if (effects != NULL)
+        add_option(&w, "effects", effects);
     return w;
 }
 
