@@ -136,12 +136,25 @@ static bool is_over(const pl_stage_rule *rule, size_t first, size_t end) {
                                  rule->max_cycles, rule->max_peak_bytes);
 }
 
+/* Sets placed[units] to the placed_end of each. O(units + placements). */
+static void find_placed_ends(const pl_stage_rule *rule, size_t *placed) {
+    const popliner_solver_options *o = rule->problem->options;
+    const size_t n = rule->problem->num_units;
+    for (size_t unit = 0; unit < n; ++unit)
+        placed[unit] = n;
+    for (size_t i = 0; i < o->num_placements; ++i)
+        if (o->placements[i].ipu != rule->ipu)
+            placed[o->placements[i].unit] = o->placements[i].unit;
+    for (size_t unit = n; unit-- > 1;)
+        placed[unit - 1] = pl_fewer(placed[unit - 1], placed[unit]);
+}
+
 /* Appends the marks of a unit's ends, from min_end on. */
-static void mark_unit(pl_stage_ends *ends, const pl_stage_rule *rule, size_t first,
+static void mark_unit(pl_stage_ends *ends, const pl_stage_rule *rule, size_t first, size_t last_end,
                       size_t *num_marks) {
     const pl_problem *p = rule->problem;
     const size_t step = p->chooser != NULL ? 1 : 64; /* choices take longer than marks */
-    const size_t most = pl_fewer(p->max_end[first], placed_end(rule, first));
+    const size_t most = pl_fewer(p->max_end[first], last_end);
     size_t end = p->min_end[first];
     while (p->may_cut[first] != 0 && end <= most && !is_over(rule, first, end)) {
         const size_t count = pl_fewer(most + 1 - end, step);
@@ -222,12 +235,14 @@ popliner_status pl_stage_ends_find(pl_stage_ends *ends, const pl_stage_rule *rul
     size_t num_marks = 0;
     ends->from = rule->problem->min_end;
     pl_arrays_grow(&ends->arrays, &ends->to, n, sizeof *ends->to);
-    pl_arrays_grow(&ends->arrays, &ends->row, n, sizeof *ends->row);
+    if (pl_arrays_grow(&ends->arrays, &ends->row, n, sizeof *ends->row))
+        find_placed_ends(rule, ends->to); /* until each has its own */
     for (size_t first = 0; !ends->arrays.failed && first < n; ++first) {
+        const size_t last_end = ends->to[first];
         ends->row[first] = num_marks;
         ends->to[first] = ends->from[first];
         if (begins == NULL || begins[first] != 0)
-            mark_unit(ends, rule, first, &num_marks);
+            mark_unit(ends, rule, first, last_end, &num_marks);
     }
     return ends->arrays.failed ? pl_fail_memory(error, "the intervals that may be stages")
                                : POPLINER_OK;
