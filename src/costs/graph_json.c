@@ -7,7 +7,6 @@
 #include "costs/costs_file_data.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
