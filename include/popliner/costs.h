@@ -294,10 +294,10 @@ typedef struct popliner_costs_file {
  *
  * On success the caller owns *file; else it is NULL. Errors: INPUT, with the file, the position and
  * the remedy, for a file that cannot be read, has none of the formats, breaks the rules of its
- * format, or has more than 16384 units; USAGE for a `need` that it does not have, and for a pipeline
- * whose copies do not pass popliner_copies_check; MEMORY; STOPPED by pipeline->should_stop, which is
- * not polled while the bytes are read and JSON is parsed. Cost: O(bytes) and, for n units, O(n^2)
- * times the number of regions. */
+ * format, or has more than 16384 units; USAGE for a `need` that it does not have, and for a
+ * pipeline whose copies do not pass popliner_copies_check; MEMORY; STOPPED by
+ * pipeline->should_stop, which is not polled while the bytes are read and JSON is parsed. Cost:
+ * O(bytes) and, for n units, O(n^2) times the number of regions. */
 popliner_status popliner_costs_file_read(const char *path, const char *text, size_t length,
                                          const popliner_pipeline *pipeline,
                                          popliner_costs_file **file, popliner_error *error);

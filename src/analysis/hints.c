@@ -4,7 +4,6 @@
 #include "analysis/hints.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "answer/certificate_data.h"

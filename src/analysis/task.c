@@ -4,7 +4,6 @@
 #include "analysis/analysis_data.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"

@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/failure.h"
-#include "costs/triangle.h"
-
 /* ---- reading ---- */
 
 typedef struct reader {
