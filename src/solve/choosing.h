@@ -51,8 +51,8 @@ popliner_status pl_chooser_measure(const pl_problem *problem, const pl_wish *wis
 void pl_chooser_weigh(const pl_problem *problem, const pl_wish *wish,
                       const popliner_interval *stage, size_t num_stages, pl_load *load);
 
-/* Returns the work of choosing variants so far, as that of pl_shared; 0 if stages choose of ways, of
- * which there are few. */
+/* Returns the work of choosing variants so far, as that of pl_shared; 0 if stages choose of ways,
+ * of which there are few. */
 uint64_t pl_chooser_work(const pl_problem *problem);
 
 /* Returns the first failure of what could not return one, after which nothing else is of use; or
