@@ -338,11 +338,8 @@ void pl_certificate_find_headline(pl_certificate *c) {
     pl_text record = {0};
     c->tint = add_headline(c, &headline, &proof);
     add_record(c, &record);
-    c->arrays.failed = c->arrays.failed || headline.failed || proof.failed || record.failed;
-    c->headline = pl_arrays_text(&c->arrays, pl_text_string(&headline));
-    c->proof = pl_arrays_text(&c->arrays, pl_text_string(&proof));
-    c->record = pl_arrays_text(&c->arrays, record.data);
-    free(headline.data);
-    free(proof.data);
-    free(record.data);
+    c->headline = pl_arrays_take(&c->arrays, &headline);
+    c->proof = pl_arrays_take(&c->arrays, &proof);
+    const char *words = pl_arrays_take(&c->arrays, &record);
+    c->record = *words == '\0' ? NULL : words;
 }

@@ -441,17 +441,16 @@ static popliner_status find_parts(pl_certificate *c, const popliner_costs *costs
         return POPLINER_OK;
     c->parts = pl_arrays_new(&c->arrays, plan->num_stages, sizeof *c->parts);
     for (size_t i = 0; c->parts != NULL && i < plan->num_stages; i++) {
-        const popliner_costs *all = costs;
         const popliner_plan_stage *stage = &plan->stages[i];
         uint64_t *parts = c->parts[i];
         uint64_t limit = pl_certificate_limit(c, stage->ipu);
         parts[PL_STAGE_STASH] = pl_costs_copies_bytes(costs, stage->first_unit, stage->last_unit,
                                                       pl_costs_place(costs, plan->num_stages, i));
         for (size_t unit = stage->first_unit; unit <= stage->last_unit; unit++) {
-            parts[PL_STAGE_CACHE] += all->cache_bytes == NULL ? 0 : all->cache_bytes[unit];
-            if (all->workspace != NULL)
+            parts[PL_STAGE_CACHE] += costs->cache_bytes == NULL ? 0 : costs->cache_bytes[unit];
+            if (costs->workspace != NULL)
                 parts[PL_STAGE_WORKSPACE] =
-                    pl_larger(parts[PL_STAGE_WORKSPACE], all->workspace[unit]);
+                    pl_larger(parts[PL_STAGE_WORKSPACE], costs->workspace[unit]);
         }
         parts[PL_STAGE_STATES] = stage->peak_bytes;
         for (pl_stage_part k = PL_STAGE_CACHE; k <= PL_STAGE_WORKSPACE; k++)
