@@ -575,9 +575,11 @@ popliner_status popliner_certificate_text(const popliner_certificate *callers,
     switch (form) {
     case POPLINER_CERTIFICATE_TEXT:
         add_text(certificate, &text);
+        pl_text_make_printable(&text);
         break;
     case POPLINER_CERTIFICATE_LINE:
         pl_certificate_add_line(&text, &certificate->plan, certificate->input.unit_names);
+        pl_text_make_printable(&text);
         break;
     case POPLINER_CERTIFICATE_JSON:
         pl_certificate_json(certificate, NULL, &(pl_json){.text = &text});
@@ -597,6 +599,5 @@ popliner_status popliner_certificate_text(const popliner_certificate *callers,
         return pl_fail(error, POPLINER_ERROR_USAGE, "there is no form %d of a certificate",
                        (int)form);
     }
-    pl_text_make_printable(&text);
     return pl_text_finish(&text, POPLINER_OK, result, error);
 }
