@@ -384,6 +384,9 @@ static void what_makes_no_sense_is_refused(void **state) {
         {.rule = POPLINER_COPIES_ZERO_BUBBLE, .num_stages = 4, .num_ipus = 3},
         {.rule = POPLINER_COPIES_V_MIN, .num_stages = 4, .num_ipus = 2},
         {.rule = POPLINER_COPIES_DUALPIPE_V},
+        {.rule = POPLINER_COPIES_V_HALF, .num_stages = 4, .is_v = true},
+        {.rule = POPLINER_COPIES_V_HALF, .num_stages = 4, .num_ipus = 4, .is_v = true},
+        {.rule = POPLINER_COPIES_ZERO_BUBBLE, .num_stages = 6, .num_ipus = 2, .is_v = true},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(popliner_copies_check(&wrong[i], &error), POPLINER_ERROR_USAGE);

@@ -127,6 +127,7 @@ popliner_status popliner_copies_parse(const char *text, popliner_copies *copies,
 
 popliner_status popliner_copies_check(const popliner_copies *copies, popliner_error *error) {
     const popliner_copies *c = copies;
+    const bool is_in_v = c->is_v && c->num_ipus > 0 && c->num_stages == 2 * c->num_ipus;
     if (pl_copies_rule_name(c->rule) == NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE, "copies: unknown rule %d", (int)c->rule);
     if (c->rule == POPLINER_COPIES_LIST &&
@@ -153,7 +154,7 @@ popliner_status popliner_copies_check(const popliner_copies *copies, popliner_er
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "copies interleaved: the stages do not go round the IPUs; choose a device "
                        "map like 0,1,0,1");
-    if (pl_copies_are_for_v(c) && (c->num_stages == 0 || !c->is_v))
+    if (pl_copies_take_turns(c) && (c->is_v || pl_copies_are_for_v(c)) && !is_in_v)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "copies %s: the stages are not in a V, two on each IPU; choose a device map "
                        "like 0,1,1,0",
