@@ -317,6 +317,19 @@ def check_long(popliner, scratch):
     assert abs(answer["objectives"][0]["value"] - (8 * 204424.605 + 0.478)) < 1e-3
 
 
+def check_without(popliner, scratch):
+    """No split of three stages fits, as two of the layers are too large for one of the devices."""
+    path = os.path.join(scratch, "without.csv")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("name,memory,time\na,5,100\nb,5,150\nc,5,120\n")
+    answer = solve(popliner, path, ["--num-ipus", "3", "--micro-batches", "4", "--schedule", "1f1b",
+                                    "--objective", "step", "--mem-per-tile", "10,1=4,2=10"])
+    assert answer["status"] == "infeasible", answer["status"]
+    answer = solve(popliner, path, ["--num-ipus", "3", "--micro-batches", "4", "--schedule", "1f1b",
+                                    "--objective", "step", "--mem-per-tile", "10,2=4"])
+    assert answer["status"] == "optimal", answer["objectives"]
+
+
 def random_order(rng, devices, chunks, is_v, micro):
     """Passes of each device in any order that can run, of which some have weights apart."""
     last = devices * chunks - 1
@@ -431,6 +444,7 @@ def main():
         check_ties(popliner, scratch)
         check_fewer(popliner, scratch)
         check_long(popliner, scratch)
+        check_without(popliner, scratch)
         check_files(popliner, scratch, seed)
         proven = check_shortest(popliner, scratch, seed, chains)
     print(f"{equal} bubbles of papers; "

@@ -46,7 +46,7 @@ typedef struct span {
     size_t end;
 } span;
 
-/* Longer steps are no matter of a game, whose sums are below 10^18. */
+/* Longer paths are no matter of a game, whose sums are below 10^18. */
 #define MOST_CYCLES (UINT64_C(1) << 58)
 
 typedef struct step_search {
@@ -69,11 +69,12 @@ typedef struct step_search {
     pl_ways_through ways; /* the stages with which others make a split */
     pl_step_arc *arcs;    /* those of splits that are not slower than the best one */
     size_t num_arcs;
-    size_t *first_arcs;  /* [places + 1] of those that are left for try_all */
-    uint64_t least_work; /* with which that ends */
-    pl_limits usual;     /* of stages that choose */
-    chosen *choices;     /* [num_stages], of each a triangle; NULL: none choose */
-    size_t *like;        /* [num_stages] the first stage that chooses like this one */
+    uint64_t most_of_stage; /* of the passes of one of them, in all micro-batches */
+    size_t *first_arcs;     /* [places + 1] of those that are left for try_all */
+    uint64_t least_work;    /* with which that ends */
+    pl_limits usual;        /* of stages that choose */
+    chosen *choices;        /* [num_stages], of each a triangle; NULL: none choose */
+    size_t *like;           /* [num_stages] the first stage that chooses like this one */
 
     size_t *place;  /* [num_stages] first units, where the search wanders */
     pl_split split; /* the current one */
@@ -169,8 +170,10 @@ static popliner_status find_arcs(step_search *s, popliner_error *error) {
                 const pl_step_parts p = passes_of(s, k, first, end);
                 const uint64_t own = p.forward + p.backward + p.weights;
                 *s->work -= pl_smaller(*s->work, WORK_OF_STAGE);
-                if (pl_multiply_or_never(s->num_micro, own) > useless_cycles(s))
+                const uint64_t of_all = pl_multiply_or_never(s->num_micro, own);
+                if (of_all > useless_cycles(s))
                     continue;
+                s->most_of_stage = pl_larger(s->most_of_stage, of_all);
                 if (s->num_arcs >= MAX_ARCS || *s->work == 0 ||
                     !pl_arrays_grow(&s->arrays, &s->arcs, s->num_arcs + 1, sizeof *s->arcs)) {
                     s->num_arcs = SIZE_MAX;
@@ -565,7 +568,8 @@ static void raise_bound(step_search *s, const pl_step_game *g) {
 
 /* Raises the bound by that of a game, and tries its best split. */
 static popliner_status begin_game(step_search *s, pl_step_game *g, popliner_error *error) {
-    const bool is_played = s->num_arcs < SIZE_MAX && useless_cycles(s) <= MOST_CYCLES &&
+    const uint64_t longest = pl_multiply_or_never(s->num_stages, s->most_of_stage);
+    const bool is_played = s->num_arcs < SIZE_MAX && longest <= MOST_CYCLES &&
                            s->answer->bound_cycles < useless_cycles(s);
     *g = (pl_step_game){.graph = &s->graph,
                         .order = &s->order,
@@ -630,9 +634,10 @@ static popliner_status try_all(step_search *s, pl_step_game *g, popliner_error *
     return status;
 }
 
-/* Raises the bound as far as the game proves it; ties need no proof. */
+/* Raises the bound as far as the game proves it, for a known step; ties need no proof. */
 static popliner_status end_game(step_search *s, pl_step_game *g, popliner_error *error) {
-    if (g->num_open == 0 || s->answer->bound_cycles >= useless_cycles(s) || s->q->filter != NULL)
+    if (g->num_open == 0 || s->answer->bound_cycles >= useless_cycles(s) ||
+        useless_cycles(s) == UINT64_MAX || s->q->filter != NULL)
         return POPLINER_OK;
     g->bound = pl_larger(g->bound, s->answer->bound_cycles - s->q->least_after);
     pl_step_game_prove(g, useless_cycles(s) - s->q->least_after);
