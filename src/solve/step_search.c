@@ -597,8 +597,11 @@ static popliner_status try_from(step_search *s, const pl_step_game *g, size_t at
                                 popliner_error *error) {
     const size_t row = s->num_units + 1;
     popliner_status status = POPLINER_OK;
-    if (at / row == s->num_stages)
+    if (at / row == s->num_stages) {
+        if (pl_stop_is_wanted(s->q->stop))
+            s->least_work = *s->work;
         return try_split(s, error);
+    }
     s->split.first_units[at / row] = at % row;
     for (size_t i = s->first_arcs[at]; status == POPLINER_OK && i < s->first_arcs[at + 1]; ++i) {
         const pl_step_arc *arc = &g->arcs[i];
