@@ -257,6 +257,7 @@ bool pl_stored_meter_write(pl_text *text, pl_stage_meter *meter) {
     work w = {.meter = meter};
     pl_arrays own = {0};
     assert(meter->popliner == NULL);
+    meter->arrays.failed = false;
     pl_stage_meter_complete(meter, NULL, NULL);
     if (!meter->arrays.failed)
         w.candidates =
