@@ -245,12 +245,15 @@ pl_candidates *pl_candidates_find(pl_arrays *arrays, const pl_stage_meter *meter
     uint8_t *seen = pl_arrays_new(&own, meter->pass_usage.sets.count, 1);
     for (size_t tile = 0; !own.failed && !arrays->failed && tile < num_tiles; tile++) {
         const size_t count = list_of_tile(meter, tile, variables);
+        size_t num_candidates = 0;
         mark_tile(&meter->digest, tile, variables, count, seen);
-        if (count > 0)
-            qsort(variables, count, sizeof *variables, compare_numbers);
         for (size_t i = 0; i < count; i++)
             if (variables[i].is_candidate)
-                add_candidate(c, &kinds, &variables[i]);
+                variables[num_candidates++] = variables[i];
+        if (num_candidates > 0)
+            qsort(variables, num_candidates, sizeof *variables, compare_numbers);
+        for (size_t i = 0; i < num_candidates; i++)
+            add_candidate(c, &kinds, &variables[i]);
         tile_start[tile + 1] = c->count;
     }
     pl_arrays_end(&own, arrays);
