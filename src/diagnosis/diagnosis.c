@@ -33,9 +33,11 @@ static bool add_stem(void *user, const char *numbered) {
     stems *all = user;
     const size_t numbers_before = all->numbered.count;
     const size_t stems_before = all->names.count;
+    if (pl_names_number(&all->numbered, numbered) < numbers_before)
+        return true;
     char *text = pl_arrays_text(&all->arrays, numbered);
-    if (text == NULL || pl_names_number(&all->numbered, numbered) < numbers_before)
-        return text != NULL;
+    if (text == NULL)
+        return false;
     for (size_t end = strlen(text); end > 0 && text[end - 1] >= '0' && text[end - 1] <= '9'; end--)
         text[end - 1] = '\0';
     const size_t place = pl_names_number(&all->names, text);
