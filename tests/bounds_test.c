@@ -109,7 +109,7 @@ static bool work_slowly(void *user, size_t worker, size_t i) {
     return true;
 }
 
-/* The calling thread asks, and the others hear of it. */
+/* The calling thread asks, also while it only waits, and the others hear of it. */
 static void ends_the_work_of_all_threads(void **state) {
     (void)state;
     for (size_t num_threads = 1; num_threads < 5; num_threads++) {
@@ -118,15 +118,23 @@ static void ends_the_work_of_all_threads(void **state) {
         asking a = ask_in(0.1);
         pl_bounds bounds = {.should_stop = should_stop, .user = &a};
         slow_work w = {&bounds, true};
-        const pl_parallel work = {.num_threads = num_threads,
-                                  .count = 1000000,
-                                  .task = work_slowly,
-                                  .user = &w,
-                                  .bounds = &bounds};
+        pl_parallel work = {.num_threads = num_threads,
+                            .count = 1000000,
+                            .task = work_slowly,
+                            .user = &w,
+                            .bounds = &bounds};
         double start = pl_clock_seconds();
         assert_true(pl_parallel_run(&work) < 1000000);
         assert_true(pl_clock_seconds() - start < 30);
         assert_true(pl_bounds_are_over(&bounds));
+        assert_false(a.wrong_thread);
+        /* all tasks begun, the helpers at work: the calling thread has nothing but to wait */
+        pl_bounds_begin(&bounds);
+        a.wants_end_seconds = pl_clock_seconds() + 0.1;
+        work.count = num_threads;
+        start = pl_clock_seconds();
+        pl_parallel_run(&work);
+        assert_true(pl_clock_seconds() - start < 30);
         assert_false(a.wrong_thread);
     }
 }

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/failure.h"
@@ -13,6 +14,7 @@ typedef struct crew {
     const pl_parallel *work;
     atomic_size_t next;
     atomic_size_t first_failed;
+    sem_t helper_ended;
 } crew;
 
 typedef struct helper {
@@ -40,7 +42,21 @@ static void do_tasks(crew *c, size_t worker) {
 static void *help(void *argument) {
     helper *h = argument;
     do_tasks(h->crew, h->worker);
+    sem_post(&h->crew->helper_ended);
     return NULL;
+}
+
+/* Waits for the helpers and polls the caller, which no other thread may do. */
+static void watch_helpers(crew *c, size_t num_helpers) {
+    enum { MILLISECONDS = 20, NANOSECONDS_EACH = 1000000, SECOND = 1000000000 };
+    for (size_t num_ended = 0; num_ended < num_helpers && !pl_bounds_ask(c->work->bounds);) {
+        struct timespec until;
+        timespec_get(&until, TIME_UTC);
+        until.tv_nsec += (long)MILLISECONDS * NANOSECONDS_EACH;
+        until.tv_sec += until.tv_nsec / SECOND;
+        until.tv_nsec %= SECOND;
+        num_ended += sem_timedwait(&c->helper_ended, &until) == 0;
+    }
 }
 
 size_t pl_parallel_run(const pl_parallel *work) {
@@ -51,6 +67,7 @@ size_t pl_parallel_run(const pl_parallel *work) {
     size_t max_helpers = num_threads > 1 ? num_threads - 1 : 0;
     size_t num_helpers = 0;
     helper *helpers = max_helpers == 0 ? NULL : calloc(max_helpers, sizeof *helpers);
+    sem_init(&c.helper_ended, 0, 0);
     /* helpers may be done before this thread has a task */
     atomic_init(&c.first_failed, pl_bounds_ask(work->bounds) ? 0 : work->count);
     for (; helpers != NULL && num_helpers < max_helpers; num_helpers++) {
@@ -62,8 +79,11 @@ size_t pl_parallel_run(const pl_parallel *work) {
     if (work->side_task != NULL)
         work->side_task(work->user);
     do_tasks(&c, 0);
+    if (work->bounds != NULL && work->bounds->should_stop != NULL)
+        watch_helpers(&c, num_helpers);
     for (size_t i = 0; i < num_helpers; i++)
         pthread_join(helpers[i].thread, NULL);
+    sem_destroy(&c.helper_ended);
     free(helpers);
     return atomic_load(&c.first_failed);
 }

@@ -15,7 +15,7 @@
 /* ---- Many tasks ------------------------------------------------------------------------------ */
 
 /* Work: task(user, worker, i) for every i < count. Worker 0 is the calling thread; each worker runs
- * one task at a time. Tasks are short, as each thread ends the one that it has. */
+ * one task at a time. */
 typedef struct pl_parallel {
     size_t num_threads; /* at least 1, including the calling one */
     size_t count;
@@ -23,7 +23,7 @@ typedef struct pl_parallel {
     /* or NULL: the calling thread runs it first, while others run tasks */
     void (*side_task)(void *user);
     void *user;
-    pl_bounds *bounds; /* or NULL; the calling thread polls it before each of its tasks */
+    pl_bounds *bounds; /* or NULL; the calling thread polls it while it works and while it waits */
 } pl_parallel;
 
 /* Starts the tasks in ascending order. After a task has failed, starts no further one, but finishes
