@@ -16,6 +16,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/threads.h"
 
 const char *pl_last_part(const char *path) {
     const char *end = path + strlen(path);
@@ -140,12 +141,10 @@ static int write_apart(char *path, const struct stat *old, bool is_made, const v
 static int write_unharmed(const char *path, const struct stat *old, bool is_made, const void *bytes,
                           size_t length) {
     char *target = old != NULL ? realpath(path, NULL) : pl_copy_string(path, strlen(path));
-    sigset_t blocked;
     sigset_t before;
     if (target == NULL)
         return old != NULL ? errno : ENOMEM;
-    sigfillset(&blocked);
-    pthread_sigmask(SIG_BLOCK, &blocked, &before);
+    pl_signals_block(&before);
     const int fault = write_apart(target, old, is_made, bytes, length);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     free(target);

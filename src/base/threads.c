@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/threads.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -109,13 +108,19 @@ static void *begin(void *argument) {
     return NULL;
 }
 
-/* Starts the thread with all signals blocked; one of its own faults ends the process all the
- * same. */
-static bool start(pl_own_thread *thread, pthread_t *id) {
+void pl_signals_block(sigset_t *before) {
+    static const int own_mistakes[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
     sigset_t blocked;
-    sigset_t before;
     sigfillset(&blocked);
-    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    for (size_t i = 0; i < sizeof own_mistakes / sizeof *own_mistakes; i++)
+        sigdelset(&blocked, own_mistakes[i]);
+    pthread_sigmask(SIG_BLOCK, &blocked, before);
+}
+
+/* Starts the thread, which gets no signals. */
+static bool start(pl_own_thread *thread, pthread_t *id) {
+    sigset_t before;
+    pl_signals_block(&before);
     bool is_started = pthread_create(id, NULL, begin, thread) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return is_started;

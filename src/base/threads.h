@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdatomic.h>
 
 #include "base/bounds.h"
@@ -52,6 +53,10 @@ typedef struct pl_own_thread {
  * the signals of the process, and the calling thread cannot be cancelled meanwhile. False, with
  * nothing done, if the system provides no thread. */
 bool pl_own_thread_run(pl_own_thread *thread);
+
+/* Blocks all signals but those of this thread's own faults, which handlers of others report; sets
+ * *before to the mask that it had. */
+void pl_signals_block(sigset_t *before);
 
 /* Returns the result of thread->answer; only for the work. Takes about as long as two switches of
  * threads. */
