@@ -23,11 +23,11 @@ typedef struct pl_pass {
 /* The orders of all devices. Stage s runs on device s modulo num_devices; in a V, the stages of a
  * device are d and 2 * num_devices - 1 - d. */
 typedef struct pl_order {
-    const popliner_pipeline *pipeline; /* its number of micro-batches is at least 1 */
+    const popliner_pipeline *pipeline;
     size_t num_devices;
-    size_t num_chunks; /* stages of a device; 2 in a V */
-    size_t num_micro_batches;
-    size_t round; /* see pl_copies_round */
+    size_t num_chunks;        /* stages of a device; 2 in a V */
+    size_t num_micro_batches; /* at least 1, also where the pipeline's number is unknown */
+    size_t round;             /* see pl_copies_round */
     bool is_v;
 } pl_order;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/step.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/failure.h"
@@ -74,6 +75,10 @@ popliner_status pl_step_graph_create(pl_step_graph *graph, const pl_order *order
     const popliner_status status = arrays->failed || own.failed
                                        ? pl_fail_memory(error, "the passes of a step")
                                        : pl_order_run(order, append_pass, &b, error);
+    for (size_t i = 0; status == POPLINER_OK && i < num_places; ++i) {
+        assert(b.nodes[i] > 0); /* no order of passes waits for itself */
+        assert((b.nodes[num_places + i] > 0) == (b.nodes[num_places] > 0));
+    }
     pl_arrays_free(&own);
     return status;
 }
