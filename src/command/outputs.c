@@ -247,6 +247,14 @@ static popliner_status write_files(session *s, const material *m, popliner_error
     return POPLINER_OK;
 }
 
+/* True if an output is printed that comes before in the list. */
+static bool is_printed_before(const wanted_list *list, const wanted_output *w) {
+    for (const wanted_output *other = list->items; other < w; other++)
+        if (other->what == w->what && other->path == NULL)
+            return true;
+    return false;
+}
+
 popliner_status outputs_of_profile(session *s, popliner_error *error) {
     const wanted_list *list = &s->options.outputs;
     const wanted_output *printed = options_printed(&s->options);
@@ -254,7 +262,7 @@ popliner_status outputs_of_profile(session *s, popliner_error *error) {
         TRY(deliver(s, printed, &nothing, error));
     TRY(write_files(s, &nothing, error));
     for (const wanted_output *w = list->items; w < list->items + list->count; w++)
-        if (w->path == NULL && w->what->kind == OUTPUT_ORIGINAL)
+        if (w->path == NULL && w->what->kind == OUTPUT_ORIGINAL && !is_printed_before(list, w))
             TRY(deliver(s, w, &nothing, error));
     return POPLINER_OK;
 }
