@@ -39,6 +39,7 @@ static pl_sheet table_of(const row *rows, size_t count) {
             pl_sheet_none(&sheet);
     }
     assert_false(sheet.text.failed);
+    assert_int_equal(sheet.column, 0); /* the last row is complete */
     assert_int_equal(pl_kept_num_rows(&sheet), count);
     return sheet;
 }

@@ -1,6 +1,7 @@
 /* Writes an analysis as text: tables, sections, plots, a trace, the overview.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -261,6 +262,7 @@ popliner_status pl_analysis_keep_section(popliner_analysis *a, popliner_section 
     popliner_status status = check_section(a, section, certificate, POPLINER_FORMAT_TSV, error);
     if (status == POPLINER_OK)
         status = write_section(a, section, model, certificate, sheet, error);
+    assert(status != POPLINER_OK || sheet->text.failed || sheet->column == 0);
     return status == POPLINER_OK && sheet->text.failed ? pl_fail_memory(error, "a table") : status;
 }
 
