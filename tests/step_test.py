@@ -24,12 +24,18 @@ def solve(popliner, path, options):
     return json.loads(done.stdout)
 
 
+def table_of(scratch, columns, rows):
+    """The path of a table of costs."""
+    path = os.path.join(scratch, "table.csv")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join([columns, *rows, ""]))
+    return path
+
+
 def check_papers(popliner, scratch):
     """Equal stages have the bubbles that the papers state, and the fullest device their memory."""
-    path = os.path.join(scratch, "equal.csv")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write("name,memory,stash,forward,backward\n" +
-                   "".join(f"{i},0,1,10,20\n" for i in range(16)))
+    path = table_of(scratch, "name,memory,stash,forward,backward",
+                    (f"{i},0,1,10,20" for i in range(16)))
     cases_of = [  # schedule, map, devices, micro-batches, step, stashes of a stage
         (["1f1b"], 16, 32, 32 * 30 + 15 * 30, 16),
         (["gpipe"], 16, 32, 32 * 30 + 15 * 30, 32),
@@ -277,10 +283,8 @@ def check_shortest(popliner, scratch, seed, chains):
 def check_ties(popliner, scratch):
     """Several equal layers on each device: of the splits whose slowest device is as fast, the step
     of even stages, 192 * (1 + 3 / (2 * 16)) (Narayanan et al., 2021); else the answer tells it."""
-    path = os.path.join(scratch, "ties.csv")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write("name,memory,forward,backward,stash\n" +
-                   "".join(f"{i},10,1,2,10\n" for i in range(16)))
+    path = table_of(scratch, "name,memory,forward,backward,stash",
+                    (f"{i},10,1,2,10" for i in range(16)))
     options = ["--num-ipus", "4", "--device-map", "interleaved:2", "--schedule", "interleaved+1",
                "--micro-batches", "16", "--objective"]
     answer = solve(popliner, path, [*options, "cycles"])
@@ -293,11 +297,8 @@ def check_ties(popliner, scratch):
 
 def check_fewer(popliner, scratch):
     """Where no split on fewer devices is as fast, that is proven for each number of them."""
-    path = os.path.join(scratch, "fewer.csv")
-    times = [700, *[500] * 58, 700]
-    with open(path, "w", encoding="utf-8") as file:
-        file.write("name,memory,forward,backward\n" +
-                   "".join(f"{i},1,{it},{2 * it}\n" for i, it in enumerate(times)))
+    path = table_of(scratch, "name,memory,forward,backward",
+                    (f"{i},1,{it},{2 * it}" for i, it in enumerate([700, *[500] * 58, 700])))
     answer = solve(popliner, path, ["--num-ipus", "12", "--micro-batches", "12", "--schedule",
                                     "popart", "--objective", "step"])
     assert answer["status"] == "optimal", answer["objectives"]
@@ -305,11 +306,9 @@ def check_fewer(popliner, scratch):
 
 def check_long(popliner, scratch):
     """Steps of half an hour, in fractions of milliseconds, are proven like short ones."""
-    path = os.path.join(scratch, "long.csv")
     times = ["0.478", "204424.605", "0.495", "0.879", "94.088", "38.648", "0.960", "41.284"]
-    with open(path, "w", encoding="utf-8") as file:
-        file.write("name,memory,time (ms)\n" +
-                   "".join(f"{i},1,{it}\n" for i, it in enumerate(times)))
+    path = table_of(scratch, "name,memory,time (ms)",
+                    (f"{i},1,{it}" for i, it in enumerate(times)))
     answer = solve(popliner, path, ["--num-ipus", "3", "--micro-batches", "8", "--schedule",
                                     "1f1b", "--objective", "step"])
     assert answer["status"] == "optimal", answer["objectives"]
@@ -319,9 +318,7 @@ def check_long(popliner, scratch):
 
 def check_without(popliner, scratch):
     """No split of three stages fits, as two of the layers are too large for one of the devices."""
-    path = os.path.join(scratch, "without.csv")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write("name,memory,time\na,5,100\nb,5,150\nc,5,120\n")
+    path = table_of(scratch, "name,memory,time", ["a,5,100", "b,5,150", "c,5,120"])
     answer = solve(popliner, path, ["--num-ipus", "3", "--micro-batches", "4", "--schedule", "1f1b",
                                     "--objective", "step", "--mem-per-tile", "10,1=4,2=10"])
     assert answer["status"] == "infeasible", answer["status"]
@@ -373,16 +370,15 @@ def check_files(popliner, scratch, seed):
     needs what its stages hold together; --output order writes the file that was read. Wrong files
     are refused at their row and column."""
     rng = random.Random(seed)
-    table, path = (os.path.join(scratch, name) for name in ("files.csv", "order.csv"))
+    path = os.path.join(scratch, "order.csv")
     for case in range(40):
         device_map, chunks = rng.choice([("interleaved:1", 1), *MAPS[2:]])
         devices, micro = rng.randint(2, 3), rng.randint(1, 5)
         rows = random_order(rng, devices, chunks, device_map == "v", micro)
         units = [(rng.randint(0, 9), rng.randint(0, 9), rng.randint(0, 9))
                  for _ in range(devices * chunks)]
-        with open(table, "w", encoding="utf-8") as file:
-            file.write("name,memory,forward,backward,stash\n" + "".join(
-                f"{i},1,{f},{b},{s}\n" for i, (f, b, s) in enumerate(units)))
+        table = table_of(scratch, "name,memory,forward,backward,stash",
+                         (f"{i},1,{f},{b},{s}" for i, (f, b, s) in enumerate(units)))
         text = "".join(",".join(f"{s}{k}{m}" for k, m, s in row) + "\n" for row in rows)
         with open(path, "w", encoding="utf-8", newline="") as file:  # as others may write it
             file.write(rng.choice(["", "\ufeff"]) + text.replace(",", rng.choice([",", " ,\t"]))

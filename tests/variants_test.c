@@ -74,28 +74,36 @@ static void layers_choose_one_by_one(void **state) {
     popliner_costs_file_free(file);
 }
 
+/* Reads the layers, of which each chooses, for three stages on the IPUs 0, 1 and 0. */
+static popliner_costs_file *read_on_two_ipus(popliner_solver_options *o) {
+    static char text[TEXT_SIZE];
+    static const size_t map[] = {0, 1, 0};
+    const popliner_solver_options plain = PLAIN_SOLVER_OPTIONS;
+    const popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_TF_INTERLEAVED,
+                                        .recompute = POPLINER_RECOMPUTE_AUTO,
+                                        .max_stages = 3};
+    popliner_costs_file *file = NULL;
+    assert_int_equal(
+        popliner_costs_file_read("made", text, write_layers(text), &pipeline, &file, NULL),
+        POPLINER_OK);
+    *o = plain;
+    o->device_map = map;
+    o->num_mapped_stages = 3;
+    return file;
+}
+
 /* The first and the last third of 12 layers are on one IPU, with 2 and 0 copies and no other cuts:
  * as they are, they need 80 + 4 * 4 * 2 = 112 bytes and 160 cycles. Each layer of the first third
  * that keeps less saves 3 * 2 bytes for 3 cycles: two are needed for 100 bytes. The other IPU needs
  * 40 + 4 * 4 = 56 bytes. */
 static void stages_on_one_ipu_choose_together(void **state) {
     (void)state;
-    static char text[TEXT_SIZE];
-    const size_t length = write_layers(text);
-    const popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_TF_INTERLEAVED,
-                                        .recompute = POPLINER_RECOMPUTE_AUTO,
-                                        .max_stages = 3};
     const popliner_objective objectives[] = {POPLINER_OBJECTIVE_CYCLES, POPLINER_OBJECTIVE_MEMORY};
-    const size_t map[] = {0, 1, 0};
-    popliner_solver_options o = PLAIN_SOLVER_OPTIONS;
-    popliner_costs_file *file = NULL;
+    popliner_solver_options o;
+    popliner_costs_file *file = read_on_two_ipus(&o);
     popliner_plan *plan = NULL;
-    assert_int_equal(popliner_costs_file_read("made", text, length, &pipeline, &file, NULL),
-                     POPLINER_OK);
     o.objectives = objectives;
     o.num_objectives = 1;
-    o.device_map = map;
-    o.num_mapped_stages = 3;
     o.mem_per_tile = 100;
     o.min_units = o.max_units = 4;
     assert_int_equal(popliner_solve(file->costs, &o, &plan, NULL), POPLINER_OK);
@@ -121,22 +129,12 @@ static void stages_on_one_ipu_choose_together(void **state) {
 /* Requests end by their work, of which choosing is the largest part. */
 static void choosing_is_work(void **state) {
     (void)state;
-    static char text[TEXT_SIZE];
-    const size_t length = write_layers(text);
-    const popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_TF_INTERLEAVED,
-                                        .recompute = POPLINER_RECOMPUTE_AUTO,
-                                        .max_stages = 3};
-    const size_t map[] = {0, 1, 0};
     const popliner_interval together[] = {{0, 3, 3}, {8, 11, 1}};
-    popliner_solver_options o = PLAIN_SOLVER_OPTIONS;
-    popliner_costs_file *file = NULL;
+    popliner_solver_options o;
+    popliner_costs_file *file = read_on_two_ipus(&o);
     pl_problem problem = {0};
     pl_shared shared = {0};
     pl_load load;
-    assert_int_equal(popliner_costs_file_read("made", text, length, &pipeline, &file, NULL),
-                     POPLINER_OK);
-    o.device_map = map;
-    o.num_mapped_stages = 3;
     assert_int_equal(pl_problem_create(&problem, file->costs, &o, NULL), POPLINER_OK);
     pl_wish wish = {.limits = pl_filter_of_limits().limits, .by_cycles = true};
     wish.limits.max_peak_bytes = 100;
