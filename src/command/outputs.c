@@ -239,10 +239,12 @@ static popliner_status deliver(session *s, const wanted_output *w, const materia
     return status;
 }
 
-static popliner_status write_files(session *s, const material *m, popliner_error *error) {
+/* Writes the files, or the stored analyses, that are made of this. */
+static popliner_status write_files(session *s, const material *m, bool are_analyses,
+                                   popliner_error *error) {
     const wanted_list *list = &s->options.outputs;
     for (const wanted_output *w = list->items; w < list->items + list->count; w++)
-        if (w->path != NULL)
+        if (w->path != NULL && (w->what->kind == OUTPUT_ANALYSIS) == are_analyses)
             TRY(deliver(s, w, m, error));
     return POPLINER_OK;
 }
@@ -258,9 +260,11 @@ static bool is_printed_before(const wanted_list *list, const wanted_output *w) {
 popliner_status outputs_of_profile(session *s, popliner_error *error) {
     const wanted_list *list = &s->options.outputs;
     const wanted_output *printed = options_printed(&s->options);
+    /* an analysis took longest, so it is stored whatever becomes of the others */
+    TRY(write_files(s, &nothing, true, error));
     if (printed != NULL)
         TRY(deliver(s, printed, &nothing, error));
-    TRY(write_files(s, &nothing, error));
+    TRY(write_files(s, &nothing, false, error));
     for (const wanted_output *w = list->items; w < list->items + list->count; w++)
         if (w->path == NULL && w->what->kind == OUTPUT_ORIGINAL && !is_printed_before(list, w))
             TRY(deliver(s, w, &nothing, error));
@@ -289,5 +293,5 @@ popliner_status outputs_of_answer(session *s, const material *m, popliner_error 
         TRY(make_report(s, m, s->options.format, false, &text, error));
         TRY(session_print(text, true, error));
     }
-    return write_files(s, m, error);
+    return write_files(s, m, false, error);
 }
