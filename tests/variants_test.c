@@ -318,6 +318,46 @@ static void no_room_for_tokens_is_proven(void **state) {
     popliner_costs_file_free(file);
 }
 
+static bool stop_first(void *user) {
+    patience *p = user;
+    return p->calls++ < p->most;
+}
+
+/* Whatever part of the search is stopped, the bound holds. On two devices one token fits, as b has
+ * one of the others beside it. */
+static void the_most_tokens_are_within_their_bound(void **state) {
+    (void)state;
+    static const char text[] = "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": ["
+                               "{\"name\": \"a\", \"memory\": 20, \"kv\": 5},"
+                               "{\"name\": \"b\", \"memory\": 10, \"kv\": 7},"
+                               "{\"name\": \"c\", \"memory\": 15, \"kv\": 5}]}";
+    const popliner_objective objectives[] = {POPLINER_OBJECTIVE_TOKENS};
+    popliner_costs_file *file = NULL;
+    bool is_stopped = true;
+    assert_int_equal(popliner_costs_file_read("made", text, sizeof text - 1, NULL, &file, NULL),
+                     POPLINER_OK);
+    for (size_t most = 0; most < 40; ++most) {
+        patience p = {0, most};
+        popliner_solver_options o = PLAIN_SOLVER_OPTIONS;
+        popliner_plan *plan = NULL;
+        o.objectives = objectives;
+        o.num_objectives = 1;
+        o.num_ipus = 2;
+        o.mem_per_tile = 45;
+        o.should_stop = stop_first;
+        o.should_stop_user = &p;
+        assert_int_equal(popliner_solve(file->costs, &o, &plan, NULL), POPLINER_OK);
+        assert_true(plan->num_stages == 0 || plan->values[0].bound >= 1);
+        assert_true(plan->values[0].value <= 1);
+        if (plan->status == POPLINER_PLAN_OPTIMAL)
+            assert_int_equal(plan->values[0].value, 1);
+        is_stopped = is_stopped && (most == 0 || plan->is_stopped);
+        popliner_plan_free(plan);
+    }
+    assert_true(is_stopped);
+    popliner_costs_file_free(file);
+}
+
 /* Tables of costs that stages choose between. */
 static void refuses_what_does_not_belong_together(void **state) {
     static const char *const ways[] = {"none", "standard"};
@@ -358,6 +398,7 @@ int main(void) {
         cmocka_unit_test(looking_for_reasons_can_be_stopped),
         cmocka_unit_test(refuses_to_choose_devices_too),
         cmocka_unit_test(no_room_for_tokens_is_proven),
+        cmocka_unit_test(the_most_tokens_are_within_their_bound),
         cmocka_unit_test(refuses_what_does_not_belong_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

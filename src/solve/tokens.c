@@ -113,13 +113,12 @@ static popliner_status fits(search *s, const popliner_costs *costs, uint64_t tok
     return status;
 }
 
-/* Finds the most tokens that fit, and a bound, which is equal unless a search was stopped. The
- * costs fit, and their units grow. */
+/* Finds the most tokens that fit, and lowers the bound, to the same unless a search was stopped.
+ * The costs fit, and their units grow. */
 static popliner_status find_most(search *s, const popliner_costs *costs, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     bool is_stopped = false;
     uint64_t step = 1; /* it doubles until a number does not fit */
-    s->bound = most_tokens(costs, &s->options);
     while (status == POPLINER_OK && s->tokens < s->bound && !is_stopped) {
         const uint64_t left = s->bound - s->tokens;
         const uint64_t tried = s->tokens + (step < left / 2 ? step : left - left / 2);
@@ -184,6 +183,8 @@ popliner_status pl_tokens_solve(const popliner_costs *costs, const popliner_solv
     bool does_fit = false;
     bool is_stopped = false;
     status = fits(&s, costs, 0, &does_fit, &is_stopped, error);
+    if (does_fit || is_stopped)
+        s.bound = most_tokens(costs, &s.options);
     if (status == POPLINER_OK && does_fit)
         status = find_most(&s, costs, error);
     if (status == POPLINER_OK)
