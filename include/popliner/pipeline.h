@@ -134,7 +134,7 @@ void popliner_copies_set_map(popliner_copies *copies, const size_t *device_map, 
  * those after it. `copies` must pass popliner_copies_check and not be OF_SCHEDULE. After the end of
  * a list: its last number. For ZERO_BUBBLE and ZB_H2 without num_stages, stages_to_end is the
  * number of all stages, here and in costs. O(1); where stages take turns on IPUs, O(passes of an
- * IPU in four rounds). */
+ * IPU in four rounds), and for ORDER O(all passes of an IPU). */
 size_t popliner_copies_at(const popliner_copies *copies, size_t stages_to_end);
 
 /* Returns the length of the longest pipeline that the copies are defined for; SIZE_MAX for any.

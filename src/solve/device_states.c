@@ -98,7 +98,7 @@ static popliner_status find(pl_search *search, const pl_limits *limits, pl_goal 
                          "this");
 }
 
-/* Copies the stages of the last split, if there is one, and its totals. */
+/* Copies the stages of the last split, and its totals. */
 static popliner_status take_split(const pl_device_states *s, const pl_objective_values *values,
                                   popliner_plan *plan, popliner_error *error) {
     plan->stages = pl_new_array(s->num_stages, sizeof *plan->stages);

@@ -363,7 +363,7 @@ static popliner_status climb(step_search *s, popliner_error *error) {
         for (size_t i = 0; i < 2 * most; ++i)
             for (size_t first = 1; first + i / 2 < s->num_stages; ++first) {
                 status = try_move(s, first, first + i / 2 + 1, i % 2 == 0 ? 1 : SIZE_MAX, error);
-                if (status != POPLINER_OK || *s->work == 0)
+                if (status != POPLINER_OK || *s->work == 0 || pl_stop_is_wanted(s->q->stop))
                     return status;
                 goes_on = goes_on || s->is_kept;
             }
