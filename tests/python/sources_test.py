@@ -720,6 +720,8 @@ class Checkpoints(unittest.TestCase):
             "string.gguf": (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 1 << 62)
                             + bytes(40), "key .* at most 1024"),
             "version.gguf": (b"GGUF" + struct.pack("<IQQ", 4, 0, 0), "version 4"),
+            "split.gguf": (gguf(dict(GGUF_PAIRS, **{"split.count": [2]}), GGUF_TENSORS),
+                           r"split.count .*\[2\].*a whole number"),
             "number.onnx": (b"\x3a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "does not end"),
             "long.onnx": (b"\x3a\x7f\x00", "are left"), "none.onnx": (b"", "no graph"),
             "empty": (b"", "expected safetensors"), "list.json": (b"{}", "model_type"),
@@ -1423,6 +1425,11 @@ class Robust(unittest.TestCase):
         done = self.run_command(path, stdout=writing)
         os.close(writing)
         self.assertEqual((done.returncode, done.stderr), (-signal.SIGPIPE, b""))
+        stop = ("import popliner.costs.__main__ as it\ndef _run(*_):\n    raise KeyboardInterrupt\n"
+                "it._run = _run\nit.main([])")
+        done = subprocess.run([sys.executable, "-c", stop], check=False, capture_output=True,
+                              env=common.PYTHON_ENVIRONMENT)
+        self.assertEqual((done.returncode, done.stderr), (-signal.SIGINT, b""))
         node = write("é.onnx", onnx_chain((["x"], ["y"], "é→")))
         done = self.run_command(node, stdout=subprocess.PIPE, env=self.locale("C"))
         self.assertIn("\né→,".encode(), done.stdout)

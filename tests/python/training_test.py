@@ -324,6 +324,7 @@ torchrun --nproc_per_node 8 --nnodes=$NODES pretrain_gpt.py \\
                           common.python(*costs, "--megatron", text).stdout], 3 * [table.csv()])
         for wrong in ((), (path, "--megatron", path)):
             self.assertIn("give SOURCE or --megatron", common.python(*costs, *wrong).stderr)
+        self.assertEqual(common.python(*costs, "").returncode, 3)
         # further arguments replace those of the job, and options of the importer are kept
         again = text.replace("=1024", "=512") + "\nx --vocab-size 999 --sequence-parallel"
         self.assertEqual(common.run(path, "--vocab-size=999", "--seq-length", "512",

@@ -337,7 +337,7 @@ def _run(a: argparse.Namespace, others: List[str]) -> int:
     FILES_READ.set(set())
     expect((a.source is None) != (a.megatron is None),
            "give SOURCE or --megatron; --help describes the options", UsageError)
-    a.source = a.source or a.megatron
+    a.source = a.megatron if a.source is None else a.source
     given = {it.name: getattr(a, it.name) for it in dataclasses.fields(Assumed)
              if it.metadata.get("text") and getattr(a, it.name) is not None}
     on_host = [(name, flag, given.pop(name)) for name, flag in (
@@ -385,6 +385,10 @@ def carried_out(name: str, run: Callable[[], int]) -> int:
     except (Error, MemoryError) as error:
         _log(f"{name}: {str(error) or 'not enough memory'}")
         return {UsageError: 2, InputError: 3, OutputError: 3}.get(type(error), 4)
+    except KeyboardInterrupt:  # ends as by the signal, without Python's lines
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+        return 4
 
 
 def main(arguments: Optional[List[str]] = None) -> int:

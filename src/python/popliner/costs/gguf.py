@@ -372,7 +372,7 @@ def read_model(path: str) -> Tuple[Dict[str, Any], Dict[str, Tuple[int, int]], b
     own, name = read_file(path), os.path.basename(path)
     count, found = own[0].get("split.count", 1), re.search(r"-\d{5}-of-(\d{5})\.gguf$", path)
     number = int(found[1]) if found else 1
-    expect(type(count) is not int or count <= 1 or count == number, f"{name}: split.count is "
+    expect(whole(count, f"{name}: split.count") <= 1 or count == number, f"{name}: split.count is "
            f"{count}; expected a name that ends with -00001-of-{count:05}.gguf")
     paths = [path] if number < 2 else [
         f"{path[:found.start()]}-{i:05}-of-{found[1]}.gguf" for i in range(1, number + 1)]
