@@ -231,7 +231,7 @@ stage IPU layers fullest tile, limit 638,976 bytes cycles to next
 > 0 0 Head to 3 741,645 116 % ████████████████████│▓▓▓▓ 20.90 M 16 KiB
 1 1 4 to 7 639,747 101 % ████████████████████│▓ 20.59 M
 Bottleneck stage 0, tile 6, step 3422: bert/encoder/2/output/dense/MatMul
---mem-per-tile 741645 if there were such tiles
+or --mem-per-tile 741645 if there were such tiles
 Not enough --recompute auto 639,747 bytes, 0.1 % too much
 """,
     tuple(CONTRADICTION): """
@@ -560,10 +560,10 @@ def check_hints(popliner, report):
         label = ""
         count = 0
         for line in text.splitlines():
-            hint = re.match(r"(Try|Enough|Not with|Not enough)? +(--\S.*?)(?: {2,}(.*))?$", line)
+            hint = re.match(r"(Try|Enough|or|Not with|Not enough)? +(--\S.*?)(?: {2,}(.*))?$", line)
             if not hint:
                 continue
-            label = hint[1] or label
+            label = label if hint[1] in (None, "or") else hint[1]
             numbers = re.search(r"([\d,]+) bytes", hint[3] or "")
             if hint[2].startswith("--mem-per-tile") or not numbers:
                 continue
@@ -712,9 +712,9 @@ def check_replicas(popliner, report):
     text, _, _ = on_terminal(command, 120, NO_COLOR="1")
     points = list(csv.DictReader(in_pipe([*command, "--format", "tsv"]).splitlines(),
                                  delimiter="\t"))
-    check([line.split()[3:5] for line in text.replace(">", " ").partition("\n\n")[2].splitlines()
-           [1:1 + len(points)]] ==
-          [[it["throughput"], grouped(int(it["memory"]))] for it in points], points, text)
+    rows = text.partition("\n\n")[2].splitlines()[1:]
+    check(all(f" {it['throughput']}  {grouped(int(it['memory']))} " in row
+              for it, row in zip(points, rows)), points, text)
     # where nothing fits, each row has the lowest peak on that number of IPUs
     limit = ["--mem-per-tile", "100000", "--schedule", "popart"]
     text, _, _ = on_terminal([popliner, report, "-q", "--total-ipus", "4", "--batch", "4", *limit],

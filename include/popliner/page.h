@@ -39,10 +39,12 @@ typedef struct popliner_page_options {
     /* Shows input files with their paths, which may contain home directories; false: only their
      * names. */
     bool has_paths;
+    const char *warnings; /* lines that the page shows if there is no certificate, which has its
+                           * own; NULL: none */
 } popliner_page_options;
 
 #define POPLINER_PAGE_OPTIONS_INIT                                                                 \
-    { sizeof(popliner_page_options), NULL, NULL, NULL, NULL, NULL, NULL, false }
+    { sizeof(popliner_page_options), NULL, NULL, NULL, NULL, NULL, NULL, false, NULL }
 
 /* Writes the page; the caller frees *text with free(). Equal analyses and options give equal bytes.
  * Errors: USAGE (struct_size; a certificate of something else; a request for the greedy algorithm,

@@ -421,7 +421,7 @@ void pl_hints_write(const popliner_hint *hints, size_t num_hints, pl_layout *lay
         for (size_t i = 0; i < num_hints; i++)
             if (strcmp(hints[i].label, labels[k]) == 0) {
                 pl_layout_entry(layout, label, hints[i].option, width, hints[i].words);
-                label = "";
+                label = strcmp(labels[k], "Enough") == 0 ? "or" : ""; /* each is enough alone */
             }
     }
 }

@@ -162,6 +162,9 @@ size_t pl_listed_splits_count(const popliner_split_table *of);
 pl_listed_split pl_listed_split_at(const popliner_split_table *of, size_t i,
                                    const pl_certificate_input *names);
 
+/* Micro-batches in a unit of time; 0 if the time is unknown. */
+double pl_listed_throughput(const popliner_replicas_candidate *c, uint64_t divisor);
+
 /* Whether the plan (may be NULL) is one of these costs, so that its units have names. Errors:
  * USAGE. O(1). */
 popliner_status pl_certificate_check_plan(const pl_certificate_input *input,

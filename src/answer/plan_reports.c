@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
+#include <stdlib.h>
 
 #include "answer/certificate_data.h"
 #include "base/sheet.h"
@@ -100,8 +101,7 @@ static bool have_rows_equal_costs(const popliner_sweep *sweep, const pl_certific
            copies->rule == POPLINER_COPIES_LIST || popliner_copies_max_stages(copies) == SIZE_MAX;
 }
 
-/* Micro-batches in a unit of time; 0 if the time is unknown. */
-static double throughput(const popliner_replicas_candidate *c, uint64_t divisor) {
+double pl_listed_throughput(const popliner_replicas_candidate *c, uint64_t divisor) {
     double step = (double)c->step_cycles / (double)divisor;
     return c->step_cycles == 0 || c->step_cycles == UINT64_MAX
                ? 0.0
@@ -109,6 +109,17 @@ static double throughput(const popliner_replicas_candidate *c, uint64_t divisor)
 }
 
 /* ---- a table ---- */
+
+/* Writes a time, whose column ends with the name of its unit. */
+static void add_time(const char *what, bool is_known, uint64_t time,
+                     const pl_certificate_input *names, pl_sheet *sheet) {
+    pl_text name = {0};
+    pl_text_format(&name, "%s%s", what, names->time_unit);
+    PL_COLUMN(sheet, known_ratio, pl_text_string(&name), is_known, time,
+              names->cycles_per_time_unit);
+    sheet->text.failed = sheet->text.failed || name.failed;
+    free(name.data);
+}
 
 /* The columns of a plan; of what it has no values, nothing is known. */
 static void add_plan(const pl_certificate_input *names, const popliner_plan *plan,
@@ -124,8 +135,10 @@ static void add_plan(const pl_certificate_input *names, const popliner_plan *pla
         const popliner_plan_value *own = NULL;
         for (size_t k = 0; own == NULL && k < c.plan.num_values; k++)
             own = c.plan.values[k].objective == objectives[i] ? &c.plan.values[k] : NULL;
-        PL_COLUMN(sheet, known_ratio, pl_objective_name(objectives[i]), own != NULL,
-                  own != NULL ? own->value : 0,
+        PL_COLUMN(sheet, known_ratio,
+                  objectives[i] == POPLINER_OBJECTIVE_CYCLES ? names->time_unit
+                                                             : pl_objective_name(objectives[i]),
+                  own != NULL, own != NULL ? own->value : 0,
                   own != NULL ? pl_certificate_divisor(&c, own->objective) : 1);
     }
     PL_COLUMN(sheet, number, "used", plan->num_ipus);
@@ -148,7 +161,7 @@ static void add_pipeline(const pl_listed_split *own, const char *best,
     const uint64_t divisor = names->cycles_per_time_unit;
     pl_text shown = {0};
     if (is_had)
-        pl_text_format(&shown, "%.9g", throughput(c, divisor));
+        pl_text_format(&shown, "%.9g", pl_listed_throughput(c, divisor));
     PL_COLUMN(sheet, number, "stages", c->num_ipus);
     PL_COLUMN(sheet, number, "replicas", c->num_replicas);
     PL_COLUMN(sheet, number, "ipus", c->num_ipus * c->num_replicas);
@@ -157,10 +170,10 @@ static void add_pipeline(const pl_listed_split *own, const char *best,
         PL_COLUMN(sheet, text, "best", best);
     PL_COLUMN(sheet, known, "micro_batches", is_had, c->micro_batches);
     PL_COLUMN(sheet, known, "parameters", is_had, c->parameter_bytes);
-    PL_COLUMN(sheet, known_ratio, "cycles", is_had, c->cycles, divisor);
-    PL_COLUMN(sheet, known_ratio, "pipeline_cycles", is_had, c->pipeline_cycles, divisor);
+    add_time("", is_had, c->cycles, names, sheet);
+    add_time("pipeline_", is_had, c->pipeline_cycles, names, sheet);
     PL_COLUMN(sheet, known_ratio, "all_reduce", is_had, c->reduce_cycles, divisor);
-    PL_COLUMN(sheet, known_ratio, "step_cycles", is_had, c->step_cycles, divisor);
+    add_time("step_", is_had, c->step_cycles, names, sheet);
     PL_COLUMN(sheet, made, "throughput", shown);
     PL_COLUMN(sheet, share, "idle_share", has_step, c->step.idle_share);
     PL_COLUMN(sheet, share, "gap", is_had, c->gap);
@@ -195,7 +208,7 @@ static void put_candidate(const popliner_replicas_candidate *c, uint64_t divisor
     pl_certificate_known_json(json, "pipeline_cycles", is_had, c->pipeline_cycles, divisor);
     pl_certificate_known_json(json, "all_reduce_cycles", is_had, c->reduce_cycles, divisor);
     pl_certificate_known_json(json, "step_cycles", is_had, c->step_cycles, divisor);
-    pl_put_real(json, "throughput", is_had ? throughput(c, divisor) : (double)NAN);
+    pl_put_real(json, "throughput", is_had ? pl_listed_throughput(c, divisor) : (double)NAN);
     pl_put_real(json, "gap", is_had ? c->gap : (double)NAN);
 }
 

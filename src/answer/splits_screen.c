@@ -14,7 +14,7 @@
 #include "popliner/screen.h"
 #include "solve/objective.h"
 
-enum { MOST_ROWS = 40, MOST_CUTS = 24, NARROW = 80 };
+enum { MOST_ROWS = 40, MOST_CUTS_PERCENT = 30, NARROW = 80 };
 
 /* A split, or candidates without one that share their row. */
 typedef struct split_row {
@@ -274,18 +274,6 @@ static void add_choices(const popliner_plan *plan, pl_grid *grid) {
         pl_grid_made(grid, plan != NULL ? pl_certificate_choices(plan) : (pl_text){0});
 }
 
-/* How long a step takes; of a front the throughput, with the digits of its table. */
-static pl_text step_text(const table *t, const split_row *row) {
-    const popliner_replicas_candidate *c = row->of.candidate;
-    const double step = (double)c->step_cycles / (double)t->input->cycles_per_time_unit;
-    pl_text text = {0};
-    if (row->of.summary->is_front && step > 0)
-        pl_text_format(&text, "%.9g", (double)c->num_replicas * (double)c->micro_batches / step);
-    else
-        add_time(t, c->step_cycles, &text);
-    return text;
-}
-
 static pl_text number_text(bool is_known, uint64_t number) {
     pl_text text = {0};
     if (is_known)
@@ -297,6 +285,25 @@ static void add_cell(const char *name, pl_text text, pl_grid *grid) {
     const size_t gap = grid->num_columns > 1 ? 2 : 1; /* after the mark */
     pl_grid_name(grid, (pl_grid_column){name, PL_GRID_RIGHT, gap, 0, 0});
     pl_grid_made(grid, text);
+}
+
+/* Adds how long a step takes, and the throughput, of a front with the digits of its table. */
+static void add_speed(const table *t, const split_row *row, pl_grid *grid) {
+    const popliner_replicas_candidate *c = row->of.candidate;
+    const char *unit = t->input->time_unit;
+    pl_text names[2] = {{0}, {0}};
+    pl_text cells[2] = {{0}, {0}};
+    pl_text_format(&names[0], "%s/step", unit);
+    pl_text_format(&names[1], "batches/%s", strcmp(unit, "cycles") == 0 ? "cycle" : unit);
+    if (c != NULL && c->num_replicas > 0) {
+        add_time(t, c->step_cycles, &cells[0]);
+        pl_text_format(&cells[1], "%.*g", row->of.summary->is_front ? 9 : 4,
+                       pl_listed_throughput(c, t->input->cycles_per_time_unit));
+    }
+    for (size_t i = 0; i < 2; i++) {
+        add_cell(pl_text_string(&names[i]), cells[i], grid);
+        free(names[i].data);
+    }
 }
 
 /* Adds the cells before the memory. */
@@ -325,22 +332,21 @@ static void add_cells(const table *t, const split_row *row, pl_grid *grid) {
     add_cell("pipelines", number_text(is_had, c->num_replicas), grid);
     if (sweep == NULL)
         add_cell("batches", number_text(is_had, c->micro_batches), grid);
-    add_cell(row->of.summary->is_front ? "throughput" : "step",
-             is_had ? step_text(t, row) : (pl_text){0}, grid);
+    add_speed(t, row, grid);
 }
 
 static void add_row(const table *t, const split_row *row, const char *head, bool is_marked,
-                    pl_grid *grid) {
+                    size_t most_cuts, pl_grid *grid) {
     pl_grid_name(grid, (pl_grid_column){NULL, PL_GRID_WORDS, 0, 0, 0});
     pl_grid_text(grid, is_marked ? ">" : " ");
     add_cells(t, row, grid);
     add_memory(row, head, grid);
     add_objectives(t, row->of.plan, grid);
-    pl_grid_name(grid, (pl_grid_column){"cuts after", PL_GRID_NAME, 2, MOST_CUTS, 0});
+    pl_grid_name(grid, (pl_grid_column){"cuts after", PL_GRID_LIST, 2, most_cuts, 0});
     add_cuts(t, row->of.plan, grid);
     pl_grid_name(grid, (pl_grid_column){"verdict", PL_GRID_WORDS, 2, 0, 0});
     pl_grid_text(grid, row->verdict);
-    pl_grid_name(grid, (pl_grid_column){"recompute", PL_GRID_NAME, 2, MOST_CUTS, 0});
+    pl_grid_name(grid, (pl_grid_column){"recompute", PL_GRID_LIST, 2, most_cuts, 0});
     add_choices(row->of.plan, grid);
     pl_grid_end_row(grid, is_marked);
 }
@@ -361,7 +367,8 @@ static void write_table(const table *t, pl_layout *layout) {
         pl_text_add(&head, differs ? "of the limit" : "memory");
     layout->text.failed = layout->text.failed || head.failed;
     for (size_t i = 0; i < t->num_rows; i++)
-        add_row(t, &t->rows[i], pl_text_string(&head), t->rows[i].place == marked, &grid);
+        add_row(t, &t->rows[i], pl_text_string(&head), t->rows[i].place == marked,
+                layout->screen.width * MOST_CUTS_PERCENT / 100, &grid);
     pl_grid_write(&grid, MOST_ROWS, t->own.more == NULL ? "" : t->own.more, layout);
     free(head.data);
 }

@@ -295,6 +295,7 @@ void pl_grid_name(pl_grid *grid, pl_grid_column column) {
     const size_t count = grid->num_columns + 1;
     if (grid->has_names || !pl_arrays_grow(&grid->arrays, &grid->named, count, sizeof column))
         return;
+    column.name = pl_arrays_text(&grid->arrays, column.name);
     grid->named[grid->num_columns++] = column;
     grid->columns = grid->named;
 }
@@ -429,8 +430,8 @@ static void widen_for_names(const writing *w) {
     }
 }
 
-/* Bars become short, then names. If that is not enough, there are no bars, and the names have their
- * room. */
+/* Bars become short, then lists, then names. If that is not enough, there are no bars, and lists
+ * and names have their room. */
 static void find_widths(const writing *w) {
     for (int has_bars = 1; has_bars >= 0; has_bars--) {
         for (size_t i = 0; i < w->grid->num_columns; i++)
@@ -438,6 +439,8 @@ static void find_widths(const writing *w) {
                 has_bars == 0 && w->grid->columns[i].kind == PL_GRID_BAR ? 0 : width_of_cells(w, i);
         widen_for_names(w);
         shrink(w, PL_GRID_BAR, LEAST_BAR);
+        if (has_bars)
+            shrink(w, PL_GRID_LIST, LEAST_NAMES);
         shrink(w, PL_GRID_NAME, LEAST_NAME);
         if (width_of_all(w) <= w->layout->screen.width)
             return;
@@ -493,37 +496,64 @@ static void write_names(const writing *w, size_t first, size_t end) {
     end_line(text, "");
 }
 
-static void write_cell(const writing *w, const pl_grid_cell *cell, size_t column) {
+/* Moves a list past the members that one line has room for, at least one. */
+static void skip_line(const char **list, size_t width) {
+    const char *end = *list;
+    while (*end != '\0') {
+        const char *next = end + strcspn(end, ",");
+        next += *next == ',';
+        if (end > *list && pl_text_width(*list, (size_t)(next - *list)) > width)
+            break;
+        end = next;
+    }
+    *list = end;
+}
+
+/* Writes a line of a cell, of which only a list has more than one. Returns whether it has more. */
+static bool write_cell(const writing *w, const pl_grid_cell *cell, size_t column, size_t line) {
     pl_text *text = &w->layout->text;
     const size_t width = w->widths[column];
-    if (w->grid->columns[column].kind == PL_GRID_BAR) {
-        if (cell->text == NULL)
-            add_bar(w->layout, &cell->bar, width, w->grid->top_bytes, text);
-        else
-            add_blanks(text, width);
-        return;
-    }
+    const pl_grid_kind kind = w->grid->columns[column].kind;
+    const bool has_text = cell->text != NULL && (line == 0 || kind == PL_GRID_LIST);
+    const char *begin = has_text ? cell->text : "";
+    const char *end = begin + strlen(begin);
+    pl_text part = {0};
     pl_text own = {0};
-    pl_layout_add_name(w->layout, &own, cell->text == NULL ? "" : cell->text, width);
-    text->failed = text->failed || own.failed;
+    if (kind == PL_GRID_BAR && cell->text == NULL && line == 0) {
+        add_bar(w->layout, &cell->bar, width, w->grid->top_bytes, text);
+        return false;
+    }
+    for (size_t i = 0; kind == PL_GRID_LIST && i <= line; i++) {
+        begin = i == 0 ? begin : end;
+        end = begin;
+        skip_line(&end, width);
+    }
+    pl_text_append(&part, begin, (size_t)(end - begin));
+    pl_layout_add_name(w->layout, &own, pl_text_string(&part), width);
+    text->failed = text->failed || part.failed || own.failed;
     const size_t blanks = width - pl_layout_width_of(pl_text_string(&own));
-    const bool is_right = w->grid->columns[column].kind == PL_GRID_RIGHT;
-    add_blanks(text, is_right ? blanks : 0);
+    add_blanks(text, kind == PL_GRID_RIGHT ? blanks : 0);
     pl_text_add(text, pl_text_string(&own));
-    add_blanks(text, is_right ? 0 : blanks);
+    add_blanks(text, kind == PL_GRID_RIGHT ? 0 : blanks);
+    free(part.data);
     free(own.data);
+    return *end != '\0';
 }
 
 static void write_row(const writing *w, size_t row, size_t first, size_t end) {
     pl_text *text = &w->layout->text;
     const pl_tint tint = cell_at(w, row, 0)->is_bold ? PL_TINT_BOLD : PL_TINT_NONE;
-    pl_text_add(text, tint_of(w->layout, tint));
-    for (size_t i = 0; i < end; i = next_column(w, i, first))
-        if (w->widths[i] > 0) {
-            add_blanks(text, w->grid->columns[i].gap);
-            write_cell(w, cell_at(w, row, i), i);
-        }
-    end_line(text, tint_end(w->layout, tint));
+    bool has_more = true;
+    for (size_t line = 0; has_more; line++) {
+        has_more = false;
+        pl_text_add(text, tint_of(w->layout, tint));
+        for (size_t i = 0; i < end; i = next_column(w, i, first))
+            if (w->widths[i] > 0) {
+                add_blanks(text, w->grid->columns[i].gap);
+                has_more = write_cell(w, cell_at(w, row, i), i, line) || has_more;
+            }
+        end_line(text, tint_end(w->layout, tint));
+    }
 }
 
 static void write_blocks(const writing *w, size_t max_rows, const char *more) {

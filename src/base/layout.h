@@ -63,6 +63,7 @@ void pl_layout_add_name(const pl_layout *layout, pl_text *text, const char *name
 typedef enum pl_grid_kind {
     PL_GRID_WORDS, /* to the left */
     PL_GRID_NAME,  /* to the left, and shortened where there is no room */
+    PL_GRID_LIST,  /* to the left, and continued below, after a ',', where there is no room */
     PL_GRID_RIGHT,
     PL_GRID_BAR,
 } pl_grid_kind;
@@ -72,7 +73,7 @@ typedef struct pl_grid_column {
     const char *name; /* may reach over the columns to its right that have none; NULL: none */
     pl_grid_kind kind;
     size_t gap;          /* blanks before it */
-    size_t most_width;   /* of a name, which is shortened, or of a bar; 0: the usual */
+    size_t most_width;   /* of a name, a list, or a bar; 0: the usual */
     size_t least_screen; /* on narrower ones it is left out */
 } pl_grid_column;
 

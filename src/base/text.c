@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/failure.h"
+#include "base/numbers.h"
 #include "popliner/utilities.h"
 
 /* ---- Characters ------------------------------------------------------------------------------ */
@@ -378,4 +379,55 @@ int pl_compare_naturally(const char *a, const char *b) {
         }
     }
     return (*a != '\0') - (*b != '\0');
+}
+
+/* ---- Misspelt names -------------------------------------------------------------------------- */
+
+/* Longer names are not compared: three characters of so many are easily seen. */
+enum { MAX_LENGTH = 100, MAX_DISTANCE = 3 };
+
+static int folded(char c) {
+    return tolower((unsigned char)c);
+}
+
+/* The Damerau-Levenshtein distance of two names, where no character is touched twice. */
+static size_t distance(const char *a, size_t a_length, const char *b, size_t b_length) {
+    /* [k]: from the first characters of `a` to the first k of `b` */
+    size_t rows[3][MAX_LENGTH + 1] = {{0}};
+    size_t *before = rows[0];
+    size_t *row = rows[1];
+    size_t *two_before = rows[2];
+    for (size_t k = 0; k <= b_length; k++)
+        before[k] = k;
+    for (size_t i = 1; i <= a_length; i++) {
+        row[0] = i;
+        for (size_t k = 1; k <= b_length; k++) {
+            size_t differs = folded(a[i - 1]) != folded(b[k - 1]);
+            row[k] = pl_fewer(pl_fewer(before[k], row[k - 1]) + 1, before[k - 1] + differs);
+            if (i > 1 && k > 1 && folded(a[i - 1]) == folded(b[k - 2]) &&
+                folded(a[i - 2]) == folded(b[k - 1]))
+                row[k] = pl_fewer(row[k], two_before[k - 2] + 1);
+        }
+        size_t *oldest = two_before;
+        two_before = before;
+        before = row;
+        row = oldest;
+    }
+    return before[b_length];
+}
+
+static bool is_number(const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++)
+        if (!isdigit((unsigned char)text[i]))
+            return false;
+    return true;
+}
+
+size_t popliner_misspelling(const char *text, size_t length, const char *name, size_t name_length) {
+    const size_t most = pl_fewer(length / 3, MAX_DISTANCE);
+    const size_t longer = name_length > length ? name_length - length : length - name_length;
+    if (longer > most || length > MAX_LENGTH || name_length > MAX_LENGTH || is_number(text, length))
+        return SIZE_MAX;
+    const size_t found = distance(text, length, name, name_length);
+    return found <= most ? found : SIZE_MAX;
 }

@@ -143,7 +143,8 @@ popliner_status page_make(session *s, const popliner_certificate *certificate, c
     page.certificate = certificate;
     page.title = options_shown_path(o, o->costs != NULL ? o->costs : o->profile);
     page.has_paths = o->paths;
-    if (command.failed || pipeline.failed || constraints.failed)
+    page.warnings = s->warnings.text;
+    if (command.failed || pipeline.failed || constraints.failed || s->warnings.failed)
         status = fail_memory(error, "the page");
     else
         status = s->page_input.costs != NULL

@@ -424,19 +424,20 @@ static void warn_unlimited(const request *r, session *s) {
     const popliner_solver_options *o = &r->solver;
     const size_t most = o->num_mapped_stages > 0 ? o->num_mapped_stages : most_ipus(r, &s->options);
     const bool is_limited = s->options.sweep != NULL && !s->options.sweep->of_ipus; /* by a range */
+    const char *given = option_value_given(&s->options, "mem-per-tile");
+    const bool has_number = s->options.num_ipus.number > 0 || o->num_mapped_stages > 0;
     size_t i = 0;
     if (o->num_ipu_limits == 0 || o->mem_per_tile < INT64_MAX || is_limited)
         return;
     while (i < most && has_limit(o, o->num_mapped_stages > 0 ? o->device_map[i] : i))
         i++;
     if (i < most)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "Device %zu has no limit, as --mem-per-tile has none for it: add one for all "
-                    "others%s.",
-                    o->num_mapped_stages > 0 ? o->device_map[i] : i,
-                    s->options.num_ipus.number > 0 || o->num_mapped_stages > 0
-                        ? ""
-                        : ", or say how many devices there are by --num-ipus");
+        session_warn(s,
+                     "%s%s: device %zu has no limit; to limit all that have none, add "
+                     "--mem-per-tile BYTES%s.",
+                     given == NULL ? "The costs" : "--mem-per-tile ", given == NULL ? "" : given,
+                     o->num_mapped_stages > 0 ? o->device_map[i] : i,
+                     has_number ? "" : "; to use fewer devices, --num-ipus N");
 }
 
 /* Warns of the first limit of an IPU that is not used. */
@@ -447,9 +448,8 @@ static void warn_limits(const request *r, session *s) {
         if (o->ipu_limits[i].ipu < first && !request_has_ipu(r, &s->options, o->ipu_limits[i].ipu))
             first = o->ipu_limits[i].ipu;
     if (first < SIZE_MAX)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "The limit of %s %zu does nothing: no stage can run there.",
-                    session_devices(s, 1), first);
+        session_warn(s, "The limit of %s %zu does nothing: no stage can run there.",
+                     session_devices(s, 1), first);
 }
 
 popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,

@@ -108,10 +108,9 @@ static popliner_status order_devices(session *s, popliner_error *error) {
                     is_proven ? "No other order of the devices has a better split."
                               : "Stopped: another order of the devices may be better.");
     } else {
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    is_proven ? "No split fits in any order of the devices; what follows is of "
-                                "their own order."
-                              : "Stopped: no order of the devices was found yet.");
+        session_warn(s, is_proven ? "No split fits in any order of the devices; what follows is of "
+                                    "their own order."
+                                  : "Stopped: no order of the devices was found yet.");
     }
     return POPLINER_OK;
 }
@@ -128,23 +127,22 @@ static popliner_status read_costs(session *s, popliner_error *error) {
     log_took(&s->log, "Reading the costs", progress_seconds() - start);
     const popliner_costs_file *info = s->read;
     if (info->unit_order != NULL && options_have_several(o))
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "The units make a chain %s; another order may be better.", info->unit_order);
+        session_warn(s, "The units make a chain %s; another order may be better.",
+                     info->unit_order);
     if (info->not_counted != NULL && options_have_several(o))
-        log_message(&s->log, POPLINER_LEVEL_WARNING, "Not counted: %s", info->not_counted);
+        session_warn(s, "Not counted: %s", info->not_counted);
     const size_t samples = o->batch.of_micro_batch > 0 ? o->batch.of_micro_batch : 1;
     if (info->samples > 0 && o->batch.samples > 0 && samples != info->samples)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "--batch: a micro-batch has %zu samples, but %" PRIu64
-                    " in the costs; give --batch %" PRIu64 "/%" PRIu64 ", or make costs of %zu.",
-                    samples, info->samples,
-                    (o->batch.samples - 1) / info->samples * info->samples + info->samples,
-                    info->samples, samples);
+        session_warn(s,
+                     "--batch: a micro-batch has %zu samples, but %" PRIu64
+                     " in the costs; give --batch %" PRIu64 "/%" PRIu64 ", or make costs of %zu.",
+                     samples, info->samples,
+                     (o->batch.samples - 1) / info->samples * info->samples + info->samples,
+                     info->samples, samples);
     TRY(request_make(r, s, POPLINER_MEMORY_MODEL_FULL, info, NULL, error));
     if (info->has_kept && o->schedule.order == POPLINER_SCHEDULE_NONE &&
         !options_keep_activations(o) && o->recompute.way != POPLINER_RECOMPUTE_AUTO)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "The costs have a stash: without --schedule none of it is counted.");
+        session_warn(s, "The costs have a stash: without --schedule none of it is counted.");
     return POPLINER_OK;
 }
 

@@ -51,16 +51,12 @@ typedef struct nearest {
     size_t length;
     const char *best; /* NULL: none is near enough */
     size_t best_length;
-    size_t too_far; /* the distance from which on a name is not kept */
+    size_t distance; /* of it: popliner_misspelling */
 } nearest;
 
 nearest nearest_begin(const char *text, size_t length);
 
-/* Keeps the name if it is nearer than those before: few characters have to be put in, left out,
- * exchanged for another or with their neighbour; at most one for every three that the text has, and
- * no more than three. Upper and lower case are the same. A number is near to no other: it is wrong,
- * not mistyped. O(length of the name times that of the text) where the lengths are similar, else
- * O(1). */
+/* Keeps the name if the text is likelier to be a misspelling of it than of those before. */
 void nearest_offer(nearest *n, const char *name, size_t length);
 
 /* "; did you mean --solve?" with "--" as prefix, or `otherwise` if nothing is near. Valid until the

@@ -72,6 +72,9 @@ static const struct {
     [COLUMN_CUT] = {"cut", NULL, read_bytes, false},
 };
 
+/* A column of times in this unit. */
+static const char CYCLES[] = "cycles";
+
 typedef struct reader {
     const char *path;
     pl_outcome outcome;
@@ -93,16 +96,49 @@ typedef struct reader {
     json_t *shared; /* an object with what units share, by its name */
 } reader;
 
-/* Quotes the cell, so that a terminal does not obey its control characters. */
-static void refuse(reader *r, const char *what, const char *cell) {
+/* Quotes the cell, so that a terminal does not obey its control characters; `hint` follows it. */
+static void refuse_with(reader *r, const char *what, const char *cell, const char *hint) {
     char beginning[101];
     pl_text told = {0};
     snprintf(beginning, sizeof beginning, "%s", cell);
     pl_quote_json(&told, beginning);
-    pl_outcome_fail(&r->outcome, POPLINER_ERROR_INPUT, "%s: line %zu%s%s: %s: %s", r->path, r->line,
-                    r->column == NULL ? "" : ": ", r->column == NULL ? "" : r->column, what,
-                    told.failed ? "(not enough memory to tell)" : told.data);
+    pl_outcome_fail(&r->outcome, POPLINER_ERROR_INPUT, "%s: line %zu%s%s: %s: %s%s", r->path,
+                    r->line, r->column == NULL ? "" : ": ", r->column == NULL ? "" : r->column,
+                    what, told.failed ? "(not enough memory to tell)" : told.data, hint);
     free(told.data);
+}
+
+static void refuse(reader *r, const char *what, const char *cell) {
+    refuse_with(r, what, cell, "");
+}
+
+/* Suggests the column that was meant, or names all. */
+static void refuse_column(reader *r, char *cell, popliner_need need) {
+    const char *nearest = NULL;
+    bool is_estimated = false;
+    size_t least = SIZE_MAX;
+    pl_text all = {0};
+    pl_text hint = {0};
+    for (size_t c = 0; c <= NUM_COLUMNS; c++) {
+        const char *name = c < NUM_COLUMNS ? columns[c].name : CYCLES;
+        const size_t found = popliner_misspelling(cell, strlen(cell), name, strlen(name));
+        pl_text_format(&all, "%s, ", name);
+        if (found >= least)
+            continue;
+        nearest = name;
+        is_estimated = need > 0 && c < NUM_COLUMNS && columns[c].is_estimated;
+        least = found;
+    }
+    if (nearest == NULL)
+        pl_text_format(&hint, "; there are %sand sizes with _least or _most", pl_text_string(&all));
+    else
+        pl_text_format(&hint, "; did you mean %s%s%s?", nearest, is_estimated ? "_" : "",
+                       is_estimated ? pl_estimate_keys[need] : "");
+    if (need != POPLINER_NEED_EXPECTED)
+        cell[strlen(cell)] = '_';
+    refuse_with(r, "unknown column", cell, pl_text_string(&hint));
+    free(all.data);
+    free(hint.data);
 }
 
 /* Fails unless there was memory. True if nothing has failed. */
@@ -228,22 +264,16 @@ static void take_column(reader *r, size_t place, const char **time_unit) {
     const char *unit = split_unit(cell);
     column c = COLUMN_NAME;
     popliner_need need = POPLINER_NEED_EXPECTED;
-    if (is_same_name(cell, "cycles") && unit == NULL) {
+    if (is_same_name(cell, CYCLES) && unit == NULL) {
         c = COLUMN_TIME;
-        unit = "cycles";
+        unit = CYCLES;
     } else {
         need = take_estimate(cell);
         while (c < NUM_COLUMNS &&
                (!is_same_name(cell, columns[c].name) || (need > 0 && !columns[c].is_estimated)))
             c++;
         if (c == NUM_COLUMNS) {
-            if (need != POPLINER_NEED_EXPECTED)
-                cell[strlen(cell)] = '_';
-            refuse(r,
-                   "expected the columns name, memory, time, forward, backward, stash, inputs, "
-                   "parameters, kv, kv_tokens, cache, workspace, recomputed, sharded, shared, "
-                   "tied, layer, kind and cut, some of them, or a size with _least or _most",
-                   cell);
+            refuse_column(r, cell, need);
             return;
         }
         if (unit != NULL && columns[c].read != read_times)

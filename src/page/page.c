@@ -125,8 +125,14 @@ void pl_page_put_head(pl_json *json, const popliner_page_options *options,
     pl_page_put_wishes(json, "wishes", wishes, num_units);
     put_plan(json, options->certificate);
     pl_put_line(json);
-    pl_report_messages_json(options->certificate != NULL
-                                ? &pl_certificate_of(options->certificate)->messages
-                                : messages,
-                            json);
+    if (options->certificate != NULL)
+        messages = &pl_certificate_of(options->certificate)->messages;
+    pl_messages all = {0};
+    for (size_t i = 0; i < messages->count; i++)
+        pl_messages_add(&all, messages->items[i].level, messages->items[i].text, true);
+    if (options->certificate == NULL && options->warnings != NULL)
+        pl_messages_add_lines(&all, POPLINER_LEVEL_WARNING, options->warnings);
+    pl_report_messages_json(&all, json);
+    json->text->failed = json->text->failed || all.arrays.failed;
+    pl_messages_clear(&all);
 }

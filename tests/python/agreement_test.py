@@ -168,8 +168,8 @@ class Profiles(unittest.TestCase):
         log = common.log_of(self.report, "--solve", "--num-ipus", "2", "-o", "popliner")
         self.assertIn(f"SUCCESS: {answer.line()}", log)
         self.assertEqual(answer.line(), answer.split)
-        for line in answer.text().splitlines():
-            self.assertIn(line, log)
+        for message in answer.messages:
+            self.assertIn(message.text, log)
 
     @staticmethod
     def stages_of(report):
@@ -184,7 +184,7 @@ class Profiles(unittest.TestCase):
             answer = self.analysis.evaluate(split, **members)
             self.assertEqual(self.stages_of(answer.evaluation()),
                              self.stages_of(run(self.report, "--evaluate", split, *options)))
-            self.assertIn("\nObjectives: peak ", answer.text())
+            self.assertTrue(any(it.text.startswith("Objectives: peak ") for it in answer.messages))
             self.assertEqual(answer.evaluation_json(),
                              json.loads(run(self.report, "--evaluate", split, *options, "--format",
                                             "json"))["stages"])
@@ -627,6 +627,10 @@ class Pages(unittest.TestCase):
             self.assertEqual(analysis.page(num_ipus=2, require="layers:1.."), page)
 
 
+# what the command says of such costs in its answers, and the module logs
+UNSCHEDULED = "The costs have a stash: without --schedule none of it is counted."
+
+
 class FilesOfCosts(unittest.TestCase):
     def test_solving(self):
         for name in sorted(os.listdir(COSTS)):
@@ -634,7 +638,10 @@ class FilesOfCosts(unittest.TestCase):
             if not name.endswith(".json"):
                 continue
             with popliner.Costs.read(path) as costs:
-                self.assertEqual(costs.solve(require="layers:1..").json_text(),
+                answer = costs.solve(require="layers:1..")
+                if name == "regions.json":
+                    answer.add_message(UNSCHEDULED)
+                self.assertEqual(answer.json_text(),
                                  without_hints(run(path, "--solve", "--format", "json")))
                 self.assertEqual(costs.solve(require="layers:1..", num_ipus=2).tsv(),
                                  run(path, "--solve", "--num-ipus", "2", "--format", "tsv",
@@ -642,7 +649,10 @@ class FilesOfCosts(unittest.TestCase):
             with open(path, encoding="utf-8") as file:
                 document = json.load(file)
             with popliner.Costs.parse(document) as costs:
-                self.assertEqual(costs.solve(require="layers:1..").json_text(),
+                parsed = costs.solve(require="layers:1..")
+                if name == "regions.json":
+                    parsed.add_message(UNSCHEDULED)
+                self.assertEqual(parsed.json_text(),
                                  without_hints(run(path, "--solve", "--format", "json")))
 
     def test_what_a_pipeline_keeps(self):
@@ -673,7 +683,9 @@ class FilesOfCosts(unittest.TestCase):
             with popliner.Costs.read(path) as costs:
                 own = costs.solve(require="layers:1..", objectives="cycles", **members).json()
                 told = run(path, "--solve", "--objective", "cycles", *options, "--format", "json")
-                self.assertEqual(own, json.loads(without_hints(told)))
+                printed = json.loads(without_hints(told))
+                self.assertIn("device 2 has no limit", printed["messages"].pop()["text"])
+                self.assertEqual(own, printed)
 
     def test_compromises_sweeps_and_replicas(self):
         path = os.path.join(COSTS, "regions.json")

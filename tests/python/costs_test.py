@@ -125,8 +125,8 @@ class Solving(unittest.TestCase):
         self.assertEqual(popliner.Costs.read(path, schedule="popart").evaluate("b").peak_bytes, 19)
         with self.assertRaisesRegex(popliner.UsageError, "copies 1f1b.*or read their file for it"):
             popliner.Costs.read(path, schedule="popart").solve(copies="1f1b", num_ipus=2)
-        self.assertEqual(costs.evaluate("b", schedule="popart", mem_per_tile=18).text()
-                         .splitlines()[:2],
+        messages = costs.evaluate("b", schedule="popart", mem_per_tile=18).messages
+        self.assertEqual([it.text for it in messages[:2]],
                          ["Fits on 2 devices. The tightest is stage 1, with 11 of 18 bytes.",
                           "Objectives: peak 11 bytes, then 8 bytes over the cuts."])
         for split in ([2, 2], [0], [4], "nope"):

@@ -22,6 +22,7 @@ LEFT_OUT = {
     "popliner_reserve_memory",  # the inverse of a subtraction
     "popliner_analysis_evaluate_plan",  # evaluate() takes the cuts of a plan
     "popliner_error_fill",  # Python has exceptions
+    "popliner_misspelling",  # Python has difflib
     "popliner_solver_options_complete",  # the library does it with each request
     *("popliner_document_" + name for name in ("parse", "free", "number", "text", "count")),
 }

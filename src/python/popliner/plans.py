@@ -219,15 +219,16 @@ class Answer(Plan, Owner):
     def _form(self, form: CertificateForm) -> str:
         return make_text(library.popliner_certificate_text, self._held(), int(form))
 
-    def text(self) -> str:
-        """For reading, a fact a line: whether it fits, what is proven, what would help."""
-        return self._form(CertificateForm.TEXT)
-
     def report(self, *, width: int = 100, is_ascii: bool = False, has_colour: bool = False) -> str:
         """For people, as the command shows it on a terminal: the verdict, the stages with bars,
         where the bottleneck is, and the hints, once `hints` was read."""
         return make_text(library.popliner_screen_answer, self._held(),
                          screen(width, is_ascii, has_colour))
+
+    def text(self, *, width: int = 100, is_ascii: bool = False, has_colour: bool = False) -> str:
+        """What the command prints: the report with the hints, which the first call finds."""
+        _ = self.hints
+        return self.report(width=width, is_ascii=is_ascii, has_colour=has_colour)
 
     def line(self) -> str:
         """The stages on one line."""
