@@ -338,28 +338,43 @@ pl_chain *make_chain(const golden_case *c, const pl_layers *layers, popliner_mem
     return chain;
 }
 
-pl_chain *make_chain_of_operations(const golden_case *c, const pl_layers *layers) {
+pl_chain *make_chain_of_units(const golden_case *c, const pl_layers *layers,
+                              popliner_memory_model model, const popliner_unit_kind *kinds,
+                              size_t num_units, const uint32_t *unit_of_operation) {
     const size_t count = pl_operations_count(c->operations);
-    if (count == 0)
-        return make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_chain *chain = test_new_array(1, sizeof *chain);
     bool is_right = false;
-    chain->model = POPLINER_MEMORY_MODEL_FULL;
-    chain->num_units = chain->num_operations = count;
-    chain->kind = pl_arrays_new(&chain->arrays, count, sizeof *chain->kind);
-    chain->layer = pl_arrays_new(&chain->arrays, count, sizeof *chain->layer);
-    chain->unit_of_operation = pl_arrays_new(&chain->arrays, count, sizeof(uint32_t));
+    chain->model = model;
+    chain->num_units = num_units;
+    chain->num_operations = count;
+    chain->kind = pl_arrays_copy(&chain->arrays, kinds, num_units, sizeof *kinds);
+    chain->layer = pl_arrays_new(&chain->arrays, num_units, sizeof *chain->layer);
+    chain->unit_of_operation =
+        pl_arrays_copy(&chain->arrays, unit_of_operation, count, sizeof *unit_of_operation);
     assert_false(chain->arrays.failed);
-    for (size_t i = 0; i < count; i++) {
-        chain->kind[i] = POPLINER_UNIT_LAYER;
-        chain->unit_of_operation[i] = (uint32_t)i;
-    }
     assert_int_equal(pl_chain_complete(chain, c->profile, c->operations, layers, &is_right, NULL),
                      POPLINER_OK);
     assert_true(is_right);
     chain->usage = pl_arrays_new(&chain->arrays, 1, sizeof *chain->usage);
     pl_operation_usage_find(chain->usage, &chain->arrays, c->profile, c->operations);
     assert_false(chain->arrays.failed);
+    return chain;
+}
+
+pl_chain *make_chain_of_operations(const golden_case *c, const pl_layers *layers) {
+    const size_t count = pl_operations_count(c->operations);
+    if (count == 0)
+        return make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
+    popliner_unit_kind *kinds = test_new_array(count, sizeof *kinds);
+    uint32_t *unit_of = test_new_array(count, sizeof *unit_of);
+    for (size_t i = 0; i < count; i++) {
+        kinds[i] = POPLINER_UNIT_LAYER;
+        unit_of[i] = (uint32_t)i;
+    }
+    pl_chain *chain =
+        make_chain_of_units(c, layers, POPLINER_MEMORY_MODEL_FULL, kinds, count, unit_of);
+    free(kinds);
+    free(unit_of);
     return chain;
 }
 

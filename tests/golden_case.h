@@ -78,6 +78,11 @@ void spoil_code(golden_case *c, uint64_t *random);
 /* The chain of a memory model over layers of the case; fails the test if it cannot be made. */
 pl_chain *make_chain(const golden_case *c, const pl_layers *layers, popliner_memory_model model);
 
+/* A chain whose units have these kinds, all in no layer. */
+pl_chain *make_chain_of_units(const golden_case *c, const pl_layers *layers,
+                              popliner_memory_model model, const popliner_unit_kind *kinds,
+                              size_t num_units, const uint32_t *unit_of_operation);
+
 /* The chain of the full model whose units are the operations, each a layer: so that any operations
  * are a stage. Without operations the usual chain. */
 pl_chain *make_chain_of_operations(const golden_case *c, const pl_layers *layers);

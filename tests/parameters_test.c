@@ -144,7 +144,7 @@ static void factors_are_those_of_the_table(void **state) {
                                               .max_stages = 2,
                                               .effects = (unsigned)a,
                                               .accumulators = (popliner_accumulators)a};
-                uint64_t factor = pl_added_parts[0].factor(&pipeline, has != 0);
+                uint64_t factor = pl_accumulator_factor(&pipeline, has != 0);
                 uint64_t expected = has ? with[a] : without[a];
                 assert_int_equal(factor, i < FIRST_TO_TRAIN ? 0 : expected);
                 /* a profile that does not train has no gradients */

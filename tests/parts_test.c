@@ -26,7 +26,6 @@ static void every_part_has_a_row(void **state) {
         while (own < PL_NUM_TILE_PARTS && pl_tile_parts[own].place != info->tile_place)
             own++;
         assert_true(own < PL_NUM_TILE_PARTS || pl_part_is_within(part));
-        assert_int_equal(pl_parts[part].needs >> POPLINER_NUM_NEEDS, 0);
     }
     assert_null(popliner_name_of(POPLINER_NAMED_PART, POPLINER_NUM_PARTS));
     assert_null(popliner_name_of(POPLINER_NAMED_PART, SIZE_MAX));

@@ -13,6 +13,7 @@
 #include "popliner/stage.h"
 #include "profile/blob_codec.h"
 #include "profile/profile_data.h"
+#include "test_data.h"
 
 static pl_stage_meter *make_meter(const pl_chain *chain) {
     pl_stage_meter *meter;
@@ -20,6 +21,30 @@ static pl_stage_meter *make_meter(const pl_chain *chain) {
     if (pl_stage_meter_create(chain, 0, &meter, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     return meter;
+}
+
+/* Makes a chain in PopLiner's model that begins with a stage of these operations: those in no layer
+ * are unit 0, the others unit 1. */
+static pl_chain *begin_with(const golden_case *c, const pl_layers *layers, const size_t *operations,
+                            size_t count) {
+    static const popliner_unit_kind kinds[] = {POPLINER_UNIT_UNLAYERED, POPLINER_UNIT_LAYER,
+                                               POPLINER_UNIT_LAYER};
+    const size_t num_operations = pl_operations_count(c->operations);
+    uint32_t *unit_of = test_new_array(num_operations, sizeof *unit_of);
+    for (size_t i = 0; i < num_operations; i++)
+        unit_of[i] = 2;
+    for (size_t i = 0; i < count; i++)
+        unit_of[operations[i]] = pl_layer_at(layers, operations[i])->unit != 0 ? 1 : 0;
+    pl_chain *chain =
+        make_chain_of_units(c, layers, POPLINER_MEMORY_MODEL_POPLINER, kinds, 3, unit_of);
+    free(unit_of);
+    return chain;
+}
+
+static void measure(pl_stage_meter *meter, size_t first_unit, size_t last_unit,
+                    popliner_stage_memory *memory) {
+    const popliner_interval stage = {first_unit, last_unit, 1};
+    assert_int_equal(pl_stage_measure_ipu(meter, NULL, &stage, 1, memory, NULL), POPLINER_OK);
 }
 
 /* ---- The golden cases ----------------------------------------------------------------------- */
@@ -105,7 +130,7 @@ static void needs_nothing_for_no_operation(void **state) {
         pl_stage_measure_ipu(meter, NULL, &(popliner_interval){0, 2, 1}, 1, &memory, NULL),
         POPLINER_OK);
     assert_true(pl_tiles_max(memory.need_bytes[POPLINER_NEED_EXPECTED], memory.num_tiles) > 0);
-    assert_int_equal(pl_stage_measure_operations(meter, NULL, 0, &memory, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_measure_ipu(meter, NULL, NULL, 0, &memory, NULL), POPLINER_OK);
     assert_int_equal(memory.num_tiles, 48);
     assert_int_equal(pl_tiles_sum(memory.need_bytes[POPLINER_NEED_EXPECTED], memory.num_tiles), 0);
     pl_stage_memory_clear(&memory);
@@ -132,8 +157,6 @@ static void keeps_every_rule(void **state) {
     (void)state;
     golden_case c = made_case();
     pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
-    pl_stage_meter *meter = make_meter(chain);
     /* Operations 1 and 3 are in layers. Operation 1 touches variables of 1000, 10 and 500 bytes
      * that live at step 0, steps 1 and 2, and step 4; operation 3 one of 7 bytes at steps 0 and 3;
      * operation 0 one of 90 bytes that is always live. Compute sets: 3 of A and 1 of D in
@@ -156,9 +179,9 @@ static void keeps_every_rule(void **state) {
     };
     popliner_stage_memory memory = {0};
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
-        assert_int_equal(pl_stage_measure_operations(meter, stages[i].operations, stages[i].count,
-                                                     &memory, NULL),
-                         POPLINER_OK);
+        pl_chain *chain = begin_with(&c, layers, stages[i].operations, stages[i].count);
+        pl_stage_meter *meter = make_meter(chain);
+        measure(meter, 0, 1, &memory);
         assert_int_equal(memory.part_bytes[POPLINER_PART_VARIABLES][0], stages[i].variables);
         assert_int_equal(memory.part_bytes[POPLINER_PART_VERTEX_CODE][0], stages[i].vertex_code);
         assert_int_equal(memory.part_bytes[POPLINER_PART_VERTEX_STATE][0], stages[i].vertex_state);
@@ -169,10 +192,10 @@ static void keeps_every_rule(void **state) {
         assert_int_equal(memory.need_bytes[POPLINER_NEED_EXPECTED][0],
                          stages[i].variables + stages[i].vertex_code + stages[i].vertex_state +
                              stages[i].exchange_code + stages[i].control_code);
+        pl_stage_meter_free(meter);
+        pl_chain_free(chain);
     }
     pl_stage_memory_clear(&memory);
-    pl_stage_meter_free(meter);
-    pl_chain_free(chain);
     pl_layers_free(layers);
 }
 
@@ -203,26 +226,25 @@ static size_t count_forgetful_pairs(const golden_case *c, const pl_layers *layer
     popliner_stage_memory alone = {0};
     popliner_stage_memory fresh = {0};
     popliner_stage_memory after = {0};
-    pl_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
-    pl_stage_meter *exact = make_meter(chain);
-    assert_int_equal(pl_stage_measure_operations(exact, &operation, 1, &alone, NULL), POPLINER_OK);
     for (size_t later = operation + 1; later < pl_operations_count(c->operations); later++) {
         const size_t both[] = {operation, later};
         if (pl_layer_at(layers, later)->unit != 0)
             continue;
+        pl_chain *chain = begin_with(c, layers, both, 2);
+        pl_stage_meter *exact = make_meter(chain);
         pl_stage_meter *meter = make_meter(chain);
+        measure(exact, 1, 1, &alone);
         pl_stage_meter_remember_peaks(meter, true);
-        assert_int_equal(pl_stage_measure_operations(meter, both, 2, &fresh, NULL), POPLINER_OK);
+        measure(meter, 0, 1, &fresh);
         pl_stage_meter_free(meter);
         meter = make_meter(chain);
         pl_stage_meter_remember_peaks(meter, true);
-        assert_int_equal(pl_stage_measure_operations(meter, &operation, 1, &after, NULL),
-                         POPLINER_OK);
-        assert_int_equal(pl_stage_measure_operations(meter, both, 2, &after, NULL), POPLINER_OK);
+        measure(meter, 1, 1, &after);
+        measure(meter, 0, 1, &after);
         /* once it has forgotten them it is as if it had never remembered any */
         popliner_stage_memory forgot = {0};
         pl_stage_meter_remember_peaks(meter, false);
-        assert_int_equal(pl_stage_measure_operations(meter, both, 2, &forgot, NULL), POPLINER_OK);
+        measure(meter, 0, 1, &forgot);
         assert_true(same_numbers("forgot", forgot.part_bytes[POPLINER_PART_VARIABLES],
                                  fresh.part_bytes[POPLINER_PART_VARIABLES], fresh.num_tiles));
         pl_stage_memory_clear(&forgot);
@@ -241,12 +263,12 @@ static size_t count_forgetful_pairs(const golden_case *c, const pl_layers *layer
         count += pl_tiles_sum(fresh.part_bytes[POPLINER_PART_VARIABLES], fresh.num_tiles) !=
                  pl_tiles_sum(alone.part_bytes[POPLINER_PART_VARIABLES], alone.num_tiles);
         /* without the quirk the order does not matter */
-        assert_int_equal(pl_stage_measure_operations(exact, both, 2, &after, NULL), POPLINER_OK);
+        measure(exact, 0, 1, &after);
         assert_true(same_numbers("without quirk", after.part_bytes[POPLINER_PART_VARIABLES],
                                  fresh.part_bytes[POPLINER_PART_VARIABLES], fresh.num_tiles));
+        pl_stage_meter_free(exact);
+        pl_chain_free(chain);
     }
-    pl_stage_meter_free(exact);
-    pl_chain_free(chain);
     pl_stage_memory_clear(&alone);
     pl_stage_memory_clear(&fresh);
     pl_stage_memory_clear(&after);

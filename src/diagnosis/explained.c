@@ -106,8 +106,8 @@ static void count_operations(pl_explained *explained, bool layer_operations_only
     }
 }
 
-/* Divides vertex state into its categories; `state` is the counter's sum. State by compute set has
- * instances, fields and descriptors: the rest after instances and descriptors is fields. */
+/* Divides vertex state into its categories: state by compute set has instances, fields and
+ * descriptors, so that the rest after instances and descriptors is fields. */
 static void part_state(const popliner_profile *p, const uint64_t *state,
                        uint64_t *const bytes[PL_NUM_DIAGNOSED_CODE]) {
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
@@ -118,62 +118,106 @@ static void part_state(const popliner_profile *p, const uint64_t *state,
     }
 }
 
-/* Counts the code of the programs that count, or of all; state[tiles] is 0. */
-static void count_code(const pl_explained *explained, pl_code_counter *counter, bool of_all,
-                       uint64_t *state, uint64_t *const bytes[PL_NUM_DIAGNOSED_CODE]) {
+/* The work of counting code: once by compute set, but in PopLiner's model by program, and once by
+ * kind of vertex types on each tile. */
+typedef struct counting {
+    pl_vertex_kinds kinds;
+    uint8_t *set_seen;  /* [num_compute_sets] */
+    uint8_t *kind_seen; /* [num_vertex_types][num_tiles] */
+    uint64_t *state;    /* [num_tiles], like the next one */
+    uint64_t *of_type;
+} counting;
+
+static void begin_counting(counting *c, pl_arrays *own, const pl_chain *chain) {
+    const popliner_profile *p = chain->profile;
+    const size_t num_tiles = p->target.num_tiles;
+    pl_vertex_kinds_find(&c->kinds, own, chain->model, p);
+    c->set_seen = pl_arrays_new(own, p->num_compute_sets, 1);
+    c->kind_seen = pl_arrays_new(own, p->num_vertex_types * num_tiles, 1);
+    c->state = pl_arrays_new(own, num_tiles, sizeof *c->state);
+    c->of_type = pl_arrays_new(own, num_tiles, sizeof *c->of_type);
+}
+
+static void count_compute_set(const pl_explained *explained, counting *c, uint32_t set,
+                              uint64_t *const bytes[PL_NUM_DIAGNOSED_CODE]) {
     const popliner_profile *p = explained->chain->profile;
-    const bool is_told = pl_takes_told_state(counter->model, p);
+    c->set_seen[set] = 1;
+    pl_add_vertex_instances(p, set, bytes[PL_DIAGNOSED_INSTANCES]);
+    if (pl_takes_told_state(explained->chain->model, p))
+        pl_series_add(p, p->compute_set_descriptors[set], 1, bytes[PL_DIAGNOSED_DESCRIPTORS]);
+    pl_add_vertex_state(explained->chain->model, p, set, c->state);
+    for (uint32_t i = p->compute_set_vertices_start[set];
+         i < p->compute_set_vertices_start[set + 1]; i++) {
+        const size_t kind = c->kinds.kind[p->compute_set_vertex_type[i]];
+        pl_tile_runs walk = pl_tile_runs_of(p, p->compute_set_vertex_instances[i]);
+        size_t first;
+        size_t end;
+        while (pl_tile_runs_next(&walk, &first, &end))
+            memset(c->kind_seen + kind * p->target.num_tiles + first, 1, end - first);
+    }
+}
+
+static void count_vertex_code(const popliner_profile *p, counting *c, uint64_t *by_tile_bytes) {
+    const size_t num_tiles = p->target.num_tiles;
+    for (size_t kind = 0; kind < p->num_vertex_types; kind++) {
+        const uint8_t *seen = c->kind_seen + kind * num_tiles;
+        if (memchr(seen, 1, num_tiles) == NULL)
+            continue;
+        memset(c->of_type, 0, num_tiles * sizeof *c->of_type);
+        pl_series_add(p, p->vertex_type_code[c->kinds.code[kind]], 1, c->of_type);
+        for (size_t tile = 0; tile < num_tiles; tile++)
+            by_tile_bytes[tile] += seen[tile] != 0 ? c->of_type[tile] : 0;
+    }
+}
+
+/* Counts the code of the programs that count, or of all. */
+static void count_code(const pl_explained *explained, bool of_all,
+                       uint64_t *const bytes[PL_NUM_DIAGNOSED_CODE], pl_arrays *own) {
+    const popliner_profile *p = explained->chain->profile;
     uint64_t *const groups[PL_NUM_CODE_GROUPS] = {
-        [PL_VERTEX_CODE] = bytes[PL_DIAGNOSED_VERTEX],
-        [PL_VERTEX_STATE] = state,
         [PL_EXCHANGE_CODE] = bytes[PL_DIAGNOSED_EXCHANGE],
         [PL_CONTROL_CODE] = bytes[PL_DIAGNOSED_CONTROL],
     };
-    pl_code_counter_reset(counter);
-    for (uint32_t program = 0; program < p->num_programs; program++) {
+    counting c = {.state = NULL};
+    begin_counting(&c, own, explained->chain);
+    for (uint32_t program = 0; !own->failed && program < p->num_programs; program++) {
         const uint32_t set = p->program_compute_set[program];
-        if (!of_all && !explained->program_seen[program])
+        if (!of_all && explained->program_seen[program] == 0)
             continue;
-        if (set != PL_NONE && (counter->model == POPLINER_MEMORY_MODEL_POPLINER ||
-                               counter->compute_set_seen[set] != counter->number)) {
-            pl_add_vertex_instances(p, set, bytes[PL_DIAGNOSED_INSTANCES]);
-            if (is_told)
-                pl_series_add(p, p->compute_set_descriptors[set], 1,
-                              bytes[PL_DIAGNOSED_DESCRIPTORS]);
-        }
-        pl_code_counter_add(counter, program, groups);
+        pl_add_program_code(p, program, groups, 0);
+        if (set != PL_NONE && (c.set_seen[set] == 0 || !pl_chain_is_full(explained->chain)))
+            count_compute_set(explained, &c, set, bytes);
     }
-    pl_code_counter_finish(counter, groups);
-    if (is_told)
-        part_state(p, state, bytes);
+    if (own->failed)
+        return;
+    count_vertex_code(p, &c, bytes[PL_DIAGNOSED_VERTEX]);
+    if (pl_takes_told_state(explained->chain->model, p))
+        part_state(p, c.state, bytes);
 }
 
 popliner_status pl_explained_find(pl_explained *explained, pl_stage_meter *meter,
                                   bool layer_operations_only, popliner_error *error) {
-    const popliner_profile *p = meter->chain->profile;
-    pl_code_counter counter;
+    const pl_chain *chain = explained->chain = meter->chain;
+    /* in PopLiner's model those in no layer are unit 0 */
+    const size_t first_unit = layer_operations_only ? 1 : 0;
+    const popliner_interval stage = {first_unit, chain->num_units - 1, 1};
     pl_arrays own = {0};
-    explained->chain = meter->chain;
-    uint64_t *state = pl_arrays_new(&own, p->target.num_tiles, sizeof *state);
-    uint8_t *data_counts =
-        pl_arrays_new(&own, pl_operations_count(explained->chain->operations), 1);
+    uint8_t *data_counts = pl_arrays_new(&own, chain->num_operations, 1);
     allocate(explained);
     own.failed = own.failed || explained->arrays.failed;
-    pl_code_counter_begin(&counter, &own, explained->chain->model, p);
     if (!own.failed) {
         sort_categories(explained);
         count_operations(explained, layer_operations_only, data_counts);
         mark_variables(explained, &own, data_counts);
-        count_code(explained, &counter, false, state, explained->code_bytes);
-        memset(state, 0, p->target.num_tiles * sizeof *state);
-        count_code(explained, &counter, true, state, explained->all_code_bytes);
+        count_code(explained, false, explained->code_bytes, &own);
+        count_code(explained, true, explained->all_code_bytes, &own);
     }
     const bool has_failed = own.failed;
     pl_arrays_free(&own);
     if (has_failed)
         return pl_fail_memory(error, "the diagnosis");
-    return pl_chain_is_full(explained->chain)
+    return pl_chain_is_full(chain)
                ? POPLINER_OK
-               : pl_stage_measure_operations(meter, explained->counted, explained->num_counted,
-                                             &explained->stage, error);
+               : pl_stage_measure_ipu(meter, NULL, &stage, first_unit < chain->num_units ? 1 : 0,
+                                      &explained->stage, error);
 }

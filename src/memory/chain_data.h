@@ -104,9 +104,9 @@ popliner_status pl_chain_complete(pl_chain *chain, const popliner_profile *profi
                                   const pl_operations *operations, const pl_layers *layers,
                                   bool *is_right, popliner_error *error);
 
-/* Returns the first unit whose data counts: unit 0, unless it holds the operations in no layer. */
-static inline uint32_t pl_chain_first_data_unit(const pl_chain *chain) {
-    return chain->kind[0] == POPLINER_UNIT_UNLAYERED ? 1 : 0;
+/* True if the data of a unit counts: in PopLiner's model not that of operations in no layer. */
+static inline bool pl_chain_has_data(const pl_chain *chain, size_t unit) {
+    return chain->kind[unit] != POPLINER_UNIT_UNLAYERED;
 }
 
 /* True if the layer of an operation is only a guess from the next operation. */

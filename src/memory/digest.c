@@ -32,9 +32,9 @@ typedef struct pl_digest_inputs {
     /* State and code of all programs of the same units, [rows][tiles]; the sets, by row. */
     uint64_t *set_bytes[PL_NUM_CODE_GROUPS];
     pl_keys rows;
-    /* The units that need each vertex type on each tile, [types][tiles]: at last sets of the pass
-     * usage; and its code there. */
-    pl_unit_sets type_sets;
+    /* The units that need each kind of vertex types on each tile, [types][tiles], and its code
+     * there. */
+    pl_vertex_kinds kinds;
     uint32_t *type_set;
     uint64_t *type_code_bytes;
     step_run *runs;
@@ -51,16 +51,16 @@ typedef struct pl_digest_inputs {
 
 /* ---- Code ------------------------------------------------------------------------------------ */
 
-/* Returns the units that touch what a set of operations touches. */
-static uint32_t touching(const pl_digest *digest, uint32_t operations) {
+/* Returns the units of a set of operations. */
+static uint32_t units_of(const pl_digest *digest, uint32_t operations) {
     const pl_pass_usage *own = digest->pass_usage;
-    return own->uses[own->usage.units_of_set[operations]].counting.touching;
+    return own->uses[own->usage.units_of_set[operations]].units;
 }
 
-/* Returns the place of the bytes by tile of the units that touch what a set of operations touches,
- * for which there is room then. */
+/* Returns the place of the bytes by tile of the units of a set of operations, for which there is
+ * room then. */
 static size_t row_of(pl_digest_inputs *inputs, const pl_digest *digest, uint32_t operations) {
-    const uint32_t set = touching(digest, operations);
+    const uint32_t set = units_of(digest, operations);
     const size_t num_tiles = digest->chain->profile->target.num_tiles;
     const size_t count = inputs->rows.count;
     const size_t first = pl_keys_number(&inputs->rows, &set) * num_tiles;
@@ -71,61 +71,80 @@ static size_t row_of(pl_digest_inputs *inputs, const pl_digest *digest, uint32_t
     return first;
 }
 
-/* Sums control code, exchange code and vertex state of the programs by the units that have them. */
+/* Sums control code, exchange code and vertex state of the programs by the units that have them. In
+ * PopLiner's model a compute set has its state for every program that executes it. */
 static void sum_programs(pl_digest_inputs *inputs, const pl_digest *digest) {
-    const popliner_profile *p = digest->chain->profile;
-    const pl_operation_usage *usage = digest->pass_usage->usage.by_operation;
+    const pl_chain *chain = digest->chain;
+    const popliner_profile *p = chain->profile;
+    const pl_operation_usage *usage = chain->usage;
     inputs->rows = (pl_keys){.arrays = inputs->arrays, .key_size = sizeof(uint32_t)};
     for (uint32_t program = 0; program < p->num_programs; program++) {
+        const uint32_t compute_set = p->program_compute_set[program];
         const uint32_t set = usage->program_set[program];
         const size_t first = set == 0 ? 0 : row_of(inputs, digest, set);
-        if (set != 0 && !inputs->arrays->failed)
-            pl_add_program_code(p, program, inputs->set_bytes, first);
+        if (set == 0 || inputs->arrays->failed)
+            continue;
+        pl_add_program_code(p, program, inputs->set_bytes, first);
+        if (!pl_chain_is_full(chain) && compute_set != PL_NONE)
+            pl_add_vertex_state(chain->model, p, compute_set,
+                                inputs->set_bytes[PL_VERTEX_STATE] + first);
     }
-    for (uint32_t i = 0; i < p->num_compute_sets; i++) {
+    for (uint32_t i = 0; pl_chain_is_full(chain) && i < p->num_compute_sets; i++) {
         const uint32_t set = usage->compute_set_set[i];
         const size_t first = set == 0 ? 0 : row_of(inputs, digest, set);
         if (set != 0 && !inputs->arrays->failed)
-            pl_add_vertex_state(digest->chain->model, p, i,
-                                inputs->set_bytes[PL_VERTEX_STATE] + first);
+            pl_add_vertex_state(chain->model, p, i, inputs->set_bytes[PL_VERTEX_STATE] + first);
     }
 }
 
-/* Adds the current unit to the vertex types of a compute set, on their tiles. */
-static void add_compute_set(pl_digest_inputs *inputs, const popliner_profile *p,
-                            uint32_t compute_set) {
+/* Adds a unit to bits[tiles][words], on the tiles of vertices. */
+static void add_unit(uint64_t *bits, size_t words, const popliner_profile *p, uint32_t vertices,
+                     size_t unit) {
+    pl_tile_runs walk = pl_tile_runs_of(p, p->compute_set_vertex_instances[vertices]);
+    size_t tile;
+    size_t end;
+    while (pl_tile_runs_next(&walk, &tile, &end))
+        for (; tile < end; tile++)
+            pl_bits_add(bits + tile * words, unit);
+}
+
+/* Adds the units that need a kind of vertex types on each tile to bits[tiles][words]. */
+static void find_kind(const pl_digest_inputs *inputs, const pl_digest *digest, uint32_t kind,
+                      uint64_t *bits, size_t words) {
+    const popliner_profile *p = digest->chain->profile;
+    const size_t end = digest->chain->num_units;
+    for (uint32_t i = 0; i < p->num_compute_sets; i++) {
+        const uint64_t *units =
+            pl_digest_bits(digest, units_of(digest, digest->chain->usage->compute_set_set[i]));
+        for (uint32_t k = p->compute_set_vertices_start[i];
+             k < p->compute_set_vertices_start[i + 1]; k++)
+            for (size_t unit = inputs->kinds.kind[p->compute_set_vertex_type[k]] == kind
+                                   ? pl_bits_next(units, 0, end)
+                                   : end;
+                 unit < end; unit = pl_bits_next(units, unit + 1, end))
+                add_unit(bits, words, p, k, unit);
+    }
+}
+
+/* Finds the units that need each kind of vertex types on each tile, and its code there. */
+static void find_vertex_code(pl_digest_inputs *inputs, pl_digest *digest) {
+    const popliner_profile *p = digest->chain->profile;
     const size_t num_tiles = p->target.num_tiles;
-    for (uint32_t i = p->compute_set_vertices_start[compute_set];
-         i < p->compute_set_vertices_start[compute_set + 1]; i++) {
-        uint32_t *sets = inputs->type_set + p->compute_set_vertex_type[i] * num_tiles;
-        pl_tile_runs walk = pl_tile_runs_of(p, p->compute_set_vertex_instances[i]);
-        size_t tile;
-        size_t end;
-        while (pl_tile_runs_next(&walk, &tile, &end))
-            for (; tile < end; tile++)
-                pl_unit_sets_add(&inputs->type_sets, &sets[tile]);
+    pl_keys *sets = &digest->pass_usage->sets;
+    const size_t words = sets->key_size / sizeof(uint64_t);
+    uint64_t *bits = pl_arrays_new(inputs->arrays, num_tiles, sets->key_size);
+    for (uint32_t kind = 0; bits != NULL && kind < p->num_vertex_types; kind++) {
+        if (inputs->kinds.kind[kind] != kind)
+            continue;
+        memset(bits, 0, num_tiles * sets->key_size);
+        find_kind(inputs, digest, kind, bits, words);
+        for (size_t tile = 0; tile < num_tiles; tile++)
+            inputs->type_set[kind * num_tiles + tile] =
+                (uint32_t)pl_keys_number(sets, bits + tile * words);
+        pl_series_add(p, p->vertex_type_code[inputs->kinds.code[kind]], 1,
+                      inputs->type_code_bytes + kind * num_tiles);
     }
-}
-
-/* Finds the units that need each vertex type on each tile, and its code there. */
-static void find_vertex_code(pl_digest_inputs *inputs, const pl_chain *chain) {
-    const popliner_profile *p = chain->profile;
-    for (size_t type = 0; type < p->num_vertex_types; type++)
-        pl_series_add(p, p->vertex_type_code[type], 1,
-                      inputs->type_code_bytes + type * p->target.num_tiles);
-    for (size_t unit = 0; !inputs->arrays->failed && unit < chain->num_units; unit++) {
-        pl_unit_sets_begin_unit(&inputs->type_sets, (uint32_t)unit);
-        for (size_t i = chain->unit_operations_start[unit];
-             i < chain->unit_operations_start[unit + 1]; i++) {
-            const popliner_operation *operation =
-                pl_operation_at(chain->operations, chain->unit_operation[i]);
-            for (size_t k = 0; k < operation->num_programs; k++) {
-                const uint32_t set = p->program_compute_set[operation->programs[k]];
-                if (set != PL_NONE)
-                    add_compute_set(inputs, p, set);
-            }
-        }
-    }
+    inputs->arrays->failed = inputs->arrays->failed || sets->arrays->failed;
 }
 
 /* ---- Steps ----------------------------------------------------------------------------------- */
@@ -152,30 +171,6 @@ static void find_runs(pl_digest_inputs *inputs, const pl_digest *digest) {
     }
     if (turn_step <= num_steps)
         inputs->is_break[turn_step] = 1;
-}
-
-/* ---- Sets ------------------------------------------------------------------------------------ */
-
-/* Replaces the sets of type_sets by those of the pass usage. */
-static void number_type_sets(pl_digest_inputs *inputs, pl_digest *digest) {
-    const pl_unit_sets *type_sets = &inputs->type_sets;
-    pl_keys *sets = &digest->pass_usage->sets;
-    uint32_t *numbers = pl_arrays_new(inputs->arrays, type_sets->count, sizeof *numbers);
-    uint64_t *bits = pl_arrays_new(inputs->arrays, 1, sets->key_size);
-    const popliner_profile *p = digest->chain->profile;
-    if (inputs->arrays->failed)
-        return;
-    for (size_t i = 0; i < p->num_vertex_types * p->target.num_tiles; i++) {
-        uint32_t *number = &numbers[inputs->type_set[i]]; /* 0: not known */
-        if (*number == 0) {
-            memset(bits, 0, sets->key_size);
-            for (uint32_t s = inputs->type_set[i]; s != 0; s = type_sets->rest[s])
-                pl_bits_add(bits, type_sets->last_unit[s]);
-            *number = (uint32_t)pl_keys_number(sets, bits);
-        }
-        inputs->type_set[i] = *number;
-    }
-    inputs->arrays->failed = inputs->arrays->failed || sets->arrays->failed;
 }
 
 /* ---- A digest -------------------------------------------------------------------------------- */
@@ -229,7 +224,7 @@ static void find_inputs(pl_digest *digest) {
     inputs->runs = pl_arrays_new(own, p->num_steps, sizeof *inputs->runs);
     inputs->run_of_step = pl_arrays_new(own, p->num_steps, sizeof *inputs->run_of_step);
     inputs->is_break = pl_arrays_new(own, p->num_steps + 1, 1);
-    pl_unit_sets_begin(&inputs->type_sets, own);
+    pl_vertex_kinds_find(&inputs->kinds, own, digest->chain->model, p);
     const bool is_training = digest->pass_usage->passes.is_training;
     if (is_training) {
         inputs->is_fed = pl_arrays_new(own, p->num_variables, 1);
@@ -238,8 +233,7 @@ static void find_inputs(pl_digest *digest) {
     }
     if (own->failed)
         return;
-    find_vertex_code(inputs, digest->chain);
-    number_type_sets(inputs, digest);
+    find_vertex_code(inputs, digest);
     sum_programs(inputs, digest);
     find_runs(inputs, digest);
     if (!is_training)
@@ -389,15 +383,14 @@ static void add_always_live(digest_work *work, const pl_digest *digest, uint64_t
     const pl_pass_usage *own = digest->pass_usage;
     const uint64_t bytes = p->variable_size_bytes[variable];
     const uint32_t touching = pl_pass_use_of(own, variable)->counting.touching;
-    if (!pl_account_is_code(digest->account, variable))
+    if (pl_chain_is_full(digest->chain) && !pl_account_is_code(digest->account, variable))
         add_sum(work, touching, PL_SUM_DATA, bytes);
     if (pl_is_parameter(p, variable))
         add_sum(work, touching, PL_SUM_PARAMETERS, bytes);
-    for (uint32_t i = 0; own->passes.is_training && i < PL_NUM_ADDED; i++) {
-        const uint32_t set = pl_added_parts[i].units(own, p, digest->account, variable);
-        if (set != 0)
-            add_sum(work, set, PL_SUM_ADDED + i, bytes);
-    }
+    const uint32_t training =
+        own->passes.is_training ? pl_training_units(own, p, digest->account, variable) : 0;
+    if (training != 0)
+        add_sum(work, training, PL_SUM_TRAINED, bytes);
 }
 
 /* ---- Live ranges ----------------------------------------------------------------------------- */
@@ -514,7 +507,8 @@ static void add_variables(digest_work *work, const pl_digest *digest, size_t til
             add_always_live(work, digest, i);
             continue;
         }
-        divide_ranges(work, digest, i);
+        if (pl_chain_is_full(digest->chain)) /* else these are in no digest: popliner_model.h */
+            divide_ranges(work, digest, i);
         const bool is_fed = inputs->is_fed != NULL && inputs->is_fed[i] != 0;
         if (has_passes(digest) && (is_fed || may_wait(&digest->pass_usage->uses[use])))
             pl_key_sums_add(&work->stored, &(stored_key){use, class_index, is_fed},
@@ -549,10 +543,10 @@ static stored_group find_group(digest_work *work, const pl_digest *digest, const
                             pl_class_crosses(p, key->class_index, own->passes.loss_step)};
     uint32_t last[2] = {0, 0};
     for (uint32_t unit = g.first; unit < g.end; unit++) {
-        const bool is_both = pl_passes_are_one(&own->passes, unit) && pl_bits_has(units, unit);
+        const bool is_one = pl_passes_are_one(&own->passes, unit);
         for (size_t pass = 0; pass < 2; pass++) {
-            if (unit >= pl_chain_first_data_unit(digest->chain) &&
-                (is_both || pl_bits_has(members, pass * own->num_units + unit)))
+            if (pl_bits_has(units, unit) &&
+                (is_one || pl_bits_has(members, pass * own->num_units + unit)))
                 last[pass] = unit + 1;
             work->last[pass][unit] = last[pass];
         }

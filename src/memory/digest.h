@@ -10,18 +10,19 @@
 #include "base/growth.h"
 #include "base/keys.h"
 #include "memory/account.h"
+#include "memory/code.h"
 #include "memory/curve.h"
 #include "memory/parameters.h"
 #include "memory/passes.h"
 #include "popliner/pipeline.h"
 
 /* Sums of a tile that do not depend on steps: the groups of code, always-live data, the part of it
- * that is parameters, and for each added part what it is a multiple of. */
+ * that is parameters, and of these the ones that are trained, for stages that accumulate. */
 enum {
     PL_SUM_DATA = PL_NUM_CODE_GROUPS,
     PL_SUM_PARAMETERS,
-    PL_SUM_ADDED,
-    PL_NUM_SUMS = PL_SUM_ADDED + PL_NUM_ADDED,
+    PL_SUM_TRAINED,
+    PL_NUM_SUMS,
 };
 
 /* Bytes of a sum, in stages that have a unit of the set. */

@@ -20,30 +20,21 @@ static pl_steady_bytes steady_of(const pl_estimation *estimation, size_t number,
         .data_bytes = sum_bytes[PL_SUM_DATA],
         .parameter_bytes = sum_bytes[PL_SUM_PARAMETERS],
         .fixed_bytes = account->fixed_bytes[number],
+        .accumulator_bytes = estimation->accumulator_factor * sum_bytes[PL_SUM_TRAINED],
         .placed.apart = apart_bytes,
     };
-    s.placed.always = s.data_bytes + s.fixed_bytes;
-    for (int i = 0; i < PL_NUM_ADDED; i++) {
-        s.added_bytes[i] = estimation->added_factors[i] * sum_bytes[PL_SUM_ADDED + i];
-        s.placed.always += s.added_bytes[i];
-    }
+    s.placed.always = s.data_bytes + s.fixed_bytes + s.accumulator_bytes;
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
-        s.code_bytes[group] = pl_smaller(sum_bytes[group], account->truth_bytes[group][number]);
+        s.code_bytes[group] =
+            estimation->popliner != NULL
+                ? sum_bytes[group]
+                : pl_smaller(sum_bytes[group], account->truth_bytes[group][number]);
         s.all_code_bytes += s.code_bytes[group];
         s.fixed_bytes += fixed_code_bytes[group];
         s.placed.code += s.code_bytes[group] + fixed_code_bytes[group];
     }
     s.placed.state = s.code_bytes[PL_VERTEX_STATE] + fixed_code_bytes[PL_VERTEX_STATE];
     return s;
-}
-
-/* Returns what an estimate includes of the bytes. */
-static uint64_t steady_sum(const pl_steady_bytes *s, popliner_need need) {
-    uint64_t bytes = s->all_code_bytes + s->data_bytes + s->fixed_bytes;
-    for (int i = 0; i < PL_NUM_ADDED; i++)
-        if ((pl_parts[PL_FIRST_ADDED + i].needs >> need & 1) != 0)
-            bytes += s->added_bytes[i];
-    return bytes;
 }
 
 void pl_stage_tile_parts(const pl_stage_tile *tile, const pl_live_peak *peak,
@@ -55,8 +46,8 @@ void pl_stage_tile_parts(const pl_stage_tile *tile, const pl_live_peak *peak,
     part_bytes[POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE] = steady->fixed_bytes;
     part_bytes[POPLINER_PART_PARAMETERS] = steady->parameter_bytes;
     part_bytes[POPLINER_PART_BUFFERS] = peak->buffer_bytes;
+    part_bytes[POPLINER_PART_ACCUMULATORS] = steady->accumulator_bytes;
     memcpy(part_bytes + PL_FIRST_CODE, steady->code_bytes, sizeof steady->code_bytes);
-    memcpy(part_bytes + PL_FIRST_ADDED, steady->added_bytes, sizeof steady->added_bytes);
 }
 
 pl_detail_sums pl_stage_tile_sums(const pl_estimation *estimation, const pl_stage_tile *tile,
@@ -78,11 +69,15 @@ pl_need_line pl_stage_tile_need(const pl_estimation *estimation, popliner_need n
                                 const pl_overhead *layout, const pl_stage_tile *tile,
                                 const pl_tile_stash *stash) {
     const pl_live_peak *peak = pl_stage_tile_peak(estimation, need, tile);
-    pl_placed_bytes placed = tile->steady.placed;
+    const pl_steady_bytes *steady = &tile->steady;
+    pl_placed_bytes placed = steady->placed;
     placed.freed = estimation->frees[need] ? stash->freed_bytes : 0;
-    uint64_t bytes = peak->bytes + peak->buffer_bytes + steady_sum(&tile->steady, need);
+    uint64_t bytes =
+        steady->all_code_bytes + steady->data_bytes + steady->fixed_bytes + peak->bytes;
     if (need == POPLINER_NEED_LEAST)
         bytes -= peak->unexplained_bytes;
+    else
+        bytes += peak->buffer_bytes + steady->accumulator_bytes;
     return pl_need_of(&estimation->rule, need, layout, bytes, placed, stash->bytes);
 }
 
@@ -147,8 +142,6 @@ void pl_question_begin(pl_question *question, pl_arrays *own, const pl_estimatio
     question->num_stages = num_stages;
     if (estimation->popliner != NULL)
         pl_popliner_meter_measure(estimation->popliner, stages, num_stages);
-    if (!pl_estimation_has_tiles(estimation))
-        return;
     question->units = pl_arrays_new(own, 1, digest->pass_usage->sets.key_size);
     question->change_bytes =
         pl_arrays_new(own, digest->chain->profile->num_steps + 1, sizeof *question->change_bytes);
@@ -223,18 +216,17 @@ static void measure(pl_question *q, size_t number, pl_stage_tile *result) {
     }
     result->steady = steady_of(estimation, number, sum_bytes, apart_bytes);
     find_peaks(peaks, buffer_bytes, result);
+    if (estimation->popliner != NULL)
+        result->plain = result->buffered = pl_popliner_meter_peak(estimation->popliner, number);
 }
 
 void pl_question_measure(pl_question *q, size_t number, pl_stage_tile *result,
                          pl_tile_stash *stash) {
-    const pl_digest_tile *tile = &q->estimation->digest->tiles[number];
-    if (q->estimation->popliner != NULL)
-        *result = pl_popliner_meter_tile(q->estimation->popliner, number);
-    else
-        measure(q, number, result);
+    measure(q, number, result);
     for (size_t i = 0; i < q->num_stages; i++)
-        stash[i] =
-            q->estimation->has_stash ? stash_of(q, tile, &q->stages[i]) : (pl_tile_stash){0, 0};
+        stash[i] = q->estimation->has_stash
+                       ? stash_of(q, &q->estimation->digest->tiles[number], &q->stages[i])
+                       : (pl_tile_stash){0, 0};
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
@@ -422,5 +414,6 @@ bool pl_row_measure_each(pl_row *row, size_t number, pl_stage_tile *results) {
                                          tile->units[unit].apart_bytes);
         find_peaks(row->each[unit].peaks, no_buffers, &results[unit]);
     }
-    return true;
+    return row->estimation->popliner == NULL ||
+           pl_popliner_meter_measure_each(row->estimation->popliner, number, results);
 }

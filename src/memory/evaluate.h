@@ -16,7 +16,7 @@ typedef struct pl_steady_bytes {
     uint64_t data_bytes;      /* always live */
     uint64_t parameter_bytes; /* part of them */
     uint64_t fixed_bytes;     /* unattributed */
-    uint64_t added_bytes[PL_NUM_ADDED];
+    uint64_t accumulator_bytes;
     pl_placed_bytes placed; /* including unattributed code and data */
 } pl_steady_bytes;
 
@@ -45,23 +45,17 @@ typedef struct pl_tile_stash {
 typedef struct pl_estimation {
     popliner_pipeline pipeline;
     struct pl_popliner_meter *popliner; /* for PopLiner's model, else NULL */
-    pl_digest *digest;                  /* see pl_estimation_has_tiles */
-    size_t live;                        /* how its live ranges count */
-    size_t max_stages;                  /* of the pipeline: 1 if it stores nothing */
-    bool has_stash;                     /* something is stored, by the way to recompute */
+    pl_digest *digest;
+    size_t live;       /* how its live ranges count */
+    size_t max_stages; /* of the pipeline: 1 if it stores nothing */
+    bool has_stash;    /* something is stored, by the way to recompute */
     popliner_recompute recompute;
-    bool has_buffers; /* data that is sent stays in the stage */
-    /* the bytes of each added part for a byte of its sum */
-    uint64_t added_factors[PL_NUM_ADDED];
+    bool has_buffers;               /* data that is sent stays in the stage */
+    uint64_t accumulator_factor;    /* the bytes for each of trained parameters */
     bool frees[POPLINER_NUM_NEEDS]; /* see pl_pipeline_frees_originals */
     bool expects_buffers;           /* the expected estimate includes them */
     pl_need_rule rule;
 } pl_estimation;
-
-/* True if tiles of its digest are needed: in PopLiner's model only for what is stored. */
-static inline bool pl_estimation_has_tiles(const pl_estimation *estimation) {
-    return estimation->popliner == NULL || estimation->has_stash;
-}
 
 /* Returns the live peak that an estimate includes. */
 static inline const pl_live_peak *

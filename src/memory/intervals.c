@@ -80,10 +80,10 @@ static void add_need(const tile_work *t, worker *w, popliner_need need, const en
         .always_live_bytes = steady->data_bytes,
         .code_bytes = steady->all_code_bytes,
         .buffer_bytes = peak->buffer_bytes,
+        .accumulator_bytes = steady->accumulator_bytes,
         .tile = e->tile,
         .step = peak->step,
     };
-    memcpy(piece.added_bytes, steady->added_bytes, sizeof piece.added_bytes);
     add_lines(t, w, need, e->interval, line, piece);
 }
 
@@ -217,7 +217,6 @@ static size_t measure_rows(tile_work *t) {
     const pl_parallel tasks = {t->num_workers, num_units, measure_row, NULL, t, t->options->bounds};
     size_t end = 0;
     const bool is_complete =
-        !pl_estimation_has_tiles(&t->estimation) ||
         pl_stage_meter_complete(t->meter, t->options->listener, t->options->bounds);
     if (is_complete && !has_failed(t)) {
         for (worker *w = t->workers; w < t->workers + t->num_workers; w++) {

@@ -119,9 +119,8 @@ static size_t list_live(const pl_digest *digest, size_t live, const tile_variabl
 
 static void mark_units(const pl_digest *digest, size_t first_unit, size_t last_unit,
                        uint64_t *units) {
-    const uint32_t first_data_unit = pl_chain_first_data_unit(digest->chain);
     for (size_t unit = first_unit; unit <= last_unit; unit++)
-        if (unit >= first_data_unit)
+        if (pl_chain_has_data(digest->chain, unit))
             pl_bits_add(units, unit);
 }
 

@@ -38,8 +38,8 @@ bool pl_wants_accumulators(const popliner_pipeline *pipeline, bool is_training) 
 }
 
 /* A variable that no operation of the backward pass touches is not trained. */
-static uint32_t trained_units(const pl_pass_usage *own, const popliner_profile *profile,
-                              const pl_account *account, uint64_t variable) {
+uint32_t pl_training_units(const pl_pass_usage *own, const popliner_profile *profile,
+                           const pl_account *account, uint64_t variable) {
     const pl_pass_use *use = pl_pass_use_of(own, variable);
     return use->first_backward != PL_NO_UNIT && pl_is_parameter(profile, variable) &&
                    !pl_account_is_code(account, variable)
@@ -48,17 +48,13 @@ static uint32_t trained_units(const pl_pass_usage *own, const popliner_profile *
 }
 
 /* AUTO adds one where the profile has none. */
-static uint64_t accumulator_factor(const popliner_pipeline *pipeline, bool has_accumulators) {
+uint64_t pl_accumulator_factor(const popliner_pipeline *pipeline, bool has_accumulators) {
     if (!pl_wants_accumulators(pipeline, true))
         return 0;
     return pipeline->accumulators == POPLINER_ACCUMULATORS_FP32   ? 2
            : pipeline->accumulators == POPLINER_ACCUMULATORS_FP16 ? 1
                                                                   : !has_accumulators;
 }
-
-const pl_added_part pl_added_parts[PL_NUM_ADDED] = {
-    [POPLINER_PART_ACCUMULATORS - PL_FIRST_ADDED] = {trained_units, accumulator_factor},
-};
 
 /* ---- Sums ------------------------------------------------------------------------------------ */
 

@@ -29,17 +29,13 @@ bool pl_has_accumulators(const popliner_profile *profile);
  * trains. */
 bool pl_wants_accumulators(const popliner_pipeline *pipeline, bool is_training);
 
-/* An added part of a stage's memory: for each byte of some always-live variables so many. */
-typedef struct pl_added_part {
-    /* Returns the units that need the part for a variable, as a set of own->sets; 0 for none. Only
-     * of profiles that train. */
-    uint32_t (*units)(const pl_pass_usage *own, const popliner_profile *profile,
-                      const pl_account *account, uint64_t variable);
-    /* Returns the bytes for each in a pipeline of a profile that trains. */
-    uint64_t (*factor)(const popliner_pipeline *pipeline, bool has_accumulators);
-} pl_added_part;
+/* Returns the units that train a variable of a profile that trains, as a set of own->sets; 0 for
+ * none. */
+uint32_t pl_training_units(const pl_pass_usage *own, const popliner_profile *profile,
+                           const pl_account *account, uint64_t variable);
 
-extern const pl_added_part pl_added_parts[PL_NUM_ADDED];
+/* Returns the bytes of accumulators for each of parameters, in a pipeline of a profile that trains. */
+uint64_t pl_accumulator_factor(const popliner_pipeline *pipeline, bool has_accumulators);
 
 /* The parameters that a stage trains: those that its backward operations touch. */
 typedef struct pl_trained_parameters {

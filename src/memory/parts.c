@@ -5,47 +5,40 @@
 
 #include "profile/profile_data.h"
 
-enum {
-    ALL = (1 << POPLINER_NUM_NEEDS) - 1,
-    BUT_LEAST = ALL & ~(1 << POPLINER_NEED_LEAST),
-};
-
 _Static_assert(POPLINER_PARTS_WITHIN ==
                    (1 << POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE | 1 << POPLINER_PART_PARAMETERS),
                "as in the header");
 
 #define TILE(name) offsetof(popliner_stage_detail, tile_##name)
 const pl_part_row pl_parts[POPLINER_NUM_PARTS] = {
-    [POPLINER_PART_VARIABLES] = {"variables", "variables_bytes", "variables", PL_CATEGORY_OTHER, 0,
+    [POPLINER_PART_VARIABLES] = {"variables", "variables_bytes", "variables", PL_CATEGORY_OTHER,
                                  PL_PART_ALWAYS, TILE(live_bytes)},
     [POPLINER_PART_VERTEX_CODE] = {"vertex_code", "vertex_code_bytes", "vertex code",
-                                   PL_CATEGORY_VERTEX_CODE, ALL, PL_PART_ALWAYS, TILE(code_bytes)},
+                                   PL_CATEGORY_VERTEX_CODE, PL_PART_ALWAYS, TILE(code_bytes)},
     [POPLINER_PART_VERTEX_STATE] = {"vertex_state", "vertex_state_bytes", "vertex state",
-                                    PL_CATEGORY_VERTEX_INSTANCE_STATE, ALL, PL_PART_ALWAYS,
+                                    PL_CATEGORY_VERTEX_INSTANCE_STATE, PL_PART_ALWAYS,
                                     TILE(code_bytes)},
     [POPLINER_PART_EXCHANGE_CODE] = {"exchange_code", "exchange_code_bytes", "exchange code",
-                                     PL_CATEGORY_INTERNAL_EXCHANGE_CODE, ALL, PL_PART_ALWAYS,
+                                     PL_CATEGORY_INTERNAL_EXCHANGE_CODE, PL_PART_ALWAYS,
                                      TILE(code_bytes)},
     [POPLINER_PART_CONTROL_CODE] = {"control_code", "control_code_bytes", "control code",
-                                    PL_CATEGORY_CONTROL_CODE, ALL, PL_PART_ALWAYS,
-                                    TILE(code_bytes)},
+                                    PL_CATEGORY_CONTROL_CODE, PL_PART_ALWAYS, TILE(code_bytes)},
     [POPLINER_PART_UNEXPLAINED] = {"unexplained", "unexplained_bytes", "of no known operation",
-                                   PL_CATEGORY_OTHER, 0, PL_PART_FULL, TILE(unexplained_bytes)},
+                                   PL_CATEGORY_OTHER, PL_PART_FULL, TILE(unexplained_bytes)},
     [POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE] = {"unexplained_always_live",
                                                "unexplained_always_live_bytes",
                                                "of no known operation, always live",
-                                               PL_CATEGORY_OTHER, ALL, PL_PART_FULL, 0},
+                                               PL_CATEGORY_OTHER, PL_PART_FULL, 0},
     [POPLINER_PART_STASH] = {"stash", "stash_bytes", "kept for the backward pass",
-                             PL_CATEGORY_OTHER, 0, PL_PART_KEPT, TILE(stash_bytes)},
+                             PL_CATEGORY_OTHER, PL_PART_KEPT, TILE(stash_bytes)},
     [POPLINER_PART_PARAMETERS] = {"parameters", "parameter_bytes", "parameters",
-                                  PL_CATEGORY_VARIABLE, 0, PL_PART_NOWHERE, 0},
-    [POPLINER_PART_BUFFERS] = {"buffers", "buffer_bytes", "sent and received", PL_CATEGORY_OTHER, 0,
+                                  PL_CATEGORY_VARIABLE, PL_PART_NOWHERE, 0},
+    [POPLINER_PART_BUFFERS] = {"buffers", "buffer_bytes", "sent and received", PL_CATEGORY_OTHER,
                                PL_PART_TRAINING, TILE(buffer_bytes)},
     [POPLINER_PART_ACCUMULATORS] = {"accumulators", "accumulator_bytes", "accumulators",
-                                    PL_CATEGORY_OTHER, BUT_LEAST, PL_PART_TRAINING,
-                                    TILE(accumulator_bytes)},
+                                    PL_CATEGORY_OTHER, PL_PART_TRAINING, TILE(accumulator_bytes)},
     [POPLINER_PART_LAYOUT] = {"layout", "layout_bytes", "unused by the layout", PL_CATEGORY_OTHER,
-                              0, PL_PART_FULL, TILE(layout_bytes)},
+                              PL_PART_FULL, TILE(layout_bytes)},
 };
 
 #define TILE_PART(name, text)                                                                      \

@@ -19,12 +19,6 @@ enum {
     PL_NUM_CODE_GROUPS = POPLINER_PART_UNEXPLAINED - PL_FIRST_CODE,
 };
 
-/* The parts that compiling it separately adds at all steps, but the layout: sums over variables. */
-enum {
-    PL_FIRST_ADDED = POPLINER_PART_ACCUMULATORS,
-    PL_NUM_ADDED = POPLINER_PART_LAYOUT - PL_FIRST_ADDED,
-};
-
 /* When `mem` of a certificate shows a part; the parts are in its order. */
 typedef enum pl_part_place {
     PL_PART_ALWAYS,
@@ -39,9 +33,6 @@ typedef struct pl_part_row {
     const char *column;   /* "vertex_code_bytes", as in tables */
     const char *text;     /* for people: "vertex code" */
     pl_category category; /* the category of its always-live variables; OTHER for none */
-    /* Bits of the estimates that include it as measured. Other estimates do not include it, or
-     * depend on what else is live. */
-    unsigned needs;
     pl_part_place place;
     size_t tile_place; /* of the bytes of the fullest tile in popliner_stage_detail */
 } pl_part_row;
@@ -65,7 +56,7 @@ typedef struct pl_tile_part {
     size_t place;     /* of the bytes in popliner_stage_detail */
 } pl_tile_part;
 
-enum { PL_NUM_TILE_PARTS = 7 + PL_NUM_ADDED };
+enum { PL_NUM_TILE_PARTS = 8 };
 extern const pl_tile_part pl_tile_parts[PL_NUM_TILE_PARTS];
 
 /* Returns the bytes at a place of a part. */

@@ -185,20 +185,24 @@ static uint32_t number_passed(pl_keys *sets, uint64_t *bits, const uint64_t *tou
     return (uint32_t)pl_keys_number(sets, bits);
 }
 
-/* Returns the use by the members of a set; `touching` and `bits` are for sets of the chain's
- * units. */
-static pl_pass_use use_of(pl_pass_usage *own, size_t set, uint64_t *touching, uint64_t *bits) {
+/* Returns the use by the members of a set; units[3] are for sets of the chain's units. */
+static pl_pass_use use_of(pl_pass_usage *own, const pl_chain *chain, size_t set,
+                          uint64_t *const units[3]) {
     const size_t n = own->num_units;
     const uint64_t *members = pl_bits_at(&own->usage.sets, set);
+    uint64_t *touching = units[0];
+    uint64_t *bits = units[1];
     pl_keys *sets = &own->sets;
-    pl_pass_use use = {{0, 0, 0}, 0, PL_NO_UNIT, PL_NO_UNIT, PL_NO_UNIT, PL_NO_UNIT};
-    memset(touching, 0, sets->key_size);
-    memset(bits, 0, sets->key_size);
+    pl_pass_use use = {0, {0, 0, 0}, 0, PL_NO_UNIT, PL_NO_UNIT, PL_NO_UNIT, PL_NO_UNIT};
+    for (int i = 0; i < 3; i++)
+        memset(units[i], 0, sets->key_size);
     for (size_t m = pl_bits_next(members, 0, own->usage.num_units); m < own->usage.num_units;
          m = pl_bits_next(members, m + 1, own->usage.num_units)) {
         const uint32_t unit = (uint32_t)(m % n);
         const bool is_both = pl_passes_are_one(&own->passes, unit);
-        pl_bits_add(touching, unit);
+        pl_bits_add(units[2], unit);
+        if (pl_chain_has_data(chain, unit))
+            pl_bits_add(touching, unit);
         if (m < n)
             pl_bits_add(bits, unit);
         if (m < n || is_both)
@@ -207,6 +211,7 @@ static pl_pass_use use_of(pl_pass_usage *own, size_t set, uint64_t *touching, ui
             include(unit, &use.first_backward, &use.last_backward);
     }
     const uint32_t all = (uint32_t)pl_keys_number(sets, touching);
+    use.units = (uint32_t)pl_keys_number(sets, units[2]);
     use.beginning = (uint32_t)pl_keys_number(sets, bits);
     use.counting = (pl_counting){all, all, all};
     if (own->usage.num_units == n)
@@ -216,23 +221,22 @@ static pl_pass_use use_of(pl_pass_usage *own, size_t set, uint64_t *touching, ui
     return use;
 }
 
-void pl_pass_uses_find(pl_pass_usage *own, pl_arrays *arrays) {
+void pl_pass_uses_find(pl_pass_usage *own, pl_arrays *arrays, const pl_chain *chain) {
     pl_arrays part = {0};
-    /* those of the chain's units have all sets of this usage, and keep them when others follow */
-    own->sets = own->usage.num_units == own->num_units ? own->usage.sets
-                                                       : pl_bits_begin(arrays, own->num_units);
+    uint64_t *units[3];
+    own->num_units = chain->num_units;
+    own->sets = pl_bits_begin(arrays, own->num_units);
     own->uses = pl_arrays_new(arrays, own->usage.sets.count, sizeof *own->uses);
-    uint64_t *touching = pl_arrays_new(&part, 1, own->sets.key_size);
-    uint64_t *bits = pl_arrays_new(&part, 1, own->sets.key_size);
+    for (int i = 0; i < 3; i++)
+        units[i] = pl_arrays_new(&part, 1, own->sets.key_size);
     for (size_t i = 0; !arrays->failed && !part.failed && i < own->usage.sets.count; i++)
-        own->uses[i] = use_of(own, i, touching, bits);
+        own->uses[i] = use_of(own, chain, i, units);
     pl_arrays_end(&part, arrays);
 }
 
 void pl_pass_usage_find(pl_pass_usage *own, pl_arrays *arrays, const pl_chain *chain) {
     pl_arrays part = {0};
     uint32_t *unit = pl_arrays_new(&part, chain->num_operations, sizeof *unit);
-    own->num_units = chain->num_units;
     pl_passes_find(&own->passes, arrays, chain);
     for (size_t i = 0; unit != NULL && !arrays->failed && i < chain->num_operations; i++) {
         unit[i] = chain->unit_of_operation[i];
@@ -243,7 +247,7 @@ void pl_pass_usage_find(pl_pass_usage *own, pl_arrays *arrays, const pl_chain *c
         pl_unit_usage_find(&own->usage, arrays, chain->usage, unit, 2 * chain->num_units,
                            pl_chain_is_full(chain));
     if (!arrays->failed)
-        pl_pass_uses_find(own, arrays);
+        pl_pass_uses_find(own, arrays, chain);
     pl_arrays_end(&part, arrays);
 }
 

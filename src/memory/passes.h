@@ -45,7 +45,7 @@ static inline bool pl_passes_are_one(const pl_passes *passes, size_t unit) {
 /* No unit, in a range of units. */
 static const uint32_t PL_NO_UNIT = UINT32_MAX;
 
-/* The units that count a variable: sets of pl_pass_usage. */
+/* The units whose data a variable is (pl_chain_has_data): sets of pl_pass_usage. */
 typedef struct pl_counting {
     uint32_t touching; /* those that touch it: at any step, if nothing passes through */
     uint32_t before;   /* also those through which it passes: before the turn */
@@ -54,6 +54,7 @@ typedef struct pl_counting {
 
 /* The units that touch variables, by the passes in which they do (pl_passes_are_one). */
 typedef struct pl_pass_use {
+    uint32_t units; /* a set: all that touch them, or run a program */
     pl_counting counting;
     uint32_t beginning; /* a set: those whose operations certainly begin forward */
     /* the first and the last unit that touches them forward and backward, PL_NO_UNIT for none */
@@ -71,9 +72,7 @@ typedef struct pl_pass_usage {
     pl_unit_usage usage;
     pl_pass_use *uses; /* [usage.sets.count] */
     size_t num_units;
-    /* The sets of the chain's units, as bits; set 0 is empty. If all begin forward these are
-     * usage.sets, which are not read any more once others are added here. */
-    pl_keys sets;
+    pl_keys sets; /* of the chain's units, as bits; set 0 is empty */
 } pl_pass_usage;
 
 /* Finds the usage, which is zero before. Cost: those of pl_passes_find and pl_unit_usage_find. */
@@ -81,7 +80,7 @@ void pl_pass_usage_find(pl_pass_usage *own, pl_arrays *arrays, const pl_chain *c
 
 /* Finds the sets and uses, by all else; what passes through only if the usage is of both passes.
  * O(sets * units). */
-void pl_pass_uses_find(pl_pass_usage *own, pl_arrays *arrays);
+void pl_pass_uses_find(pl_pass_usage *own, pl_arrays *arrays, const pl_chain *chain);
 
 /* Returns how units use a variable. O(1). */
 static inline const pl_pass_use *pl_pass_use_of(const pl_pass_usage *own, size_t variable) {

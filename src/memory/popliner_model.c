@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/popliner_model.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/growth.h"
@@ -23,261 +22,229 @@ void pl_popliner_place_operations(pl_chain *chain) {
 
 /* ---- Vertex types ---------------------------------------------------------------------------- */
 
-void pl_popliner_merge_vertex_types(pl_code_counter *counter, pl_arrays *arrays) {
-    const popliner_profile *p = counter->profile;
+void pl_popliner_merge_vertex_types(pl_vertex_kinds *kinds, pl_arrays *arrays,
+                                    const popliner_profile *p) {
     pl_arrays own = {0};
     pl_names names = {0};
-    pl_keys kinds = {.arrays = &own, .key_size = 2 * sizeof(uint64_t)};
+    pl_keys numbers = {.arrays = &own, .key_size = 2 * sizeof(uint64_t)};
     uint32_t *last_of_name = pl_arrays_new(&own, p->num_vertex_types, sizeof(uint32_t));
     uint32_t *first_of_kind = pl_arrays_new(&own, p->num_vertex_types, sizeof(uint32_t));
     for (uint32_t i = 0; !own.failed && i < p->num_vertex_types; i++) {
         const size_t name = pl_names_number(&names, pl_profile_string(p, p->vertex_type_name[i]));
         const uint64_t key[] = {name, p->vertex_type_size_bytes[i]};
-        const size_t num_kinds = kinds.count;
-        const size_t kind = pl_keys_number(&kinds, key);
+        const size_t num_kinds = numbers.count;
+        const size_t kind = pl_keys_number(&numbers, key);
         own.failed = own.failed || name == SIZE_MAX;
         if (own.failed)
             break;
         if (kind == num_kinds)
             first_of_kind[kind] = i;
         last_of_name[name] = i;
-        counter->kind_of_type[i] = first_of_kind[kind];
-        counter->code_of_type[i] = (uint32_t)name; /* until the last one is known */
+        kinds->kind[i] = first_of_kind[kind];
+        kinds->code[i] = (uint32_t)name; /* until the last one is known */
     }
     for (size_t i = 0; !own.failed && i < p->num_vertex_types; i++)
-        counter->code_of_type[i] = last_of_name[counter->code_of_type[i]];
+        kinds->code[i] = last_of_name[kinds->code[i]];
     pl_names_free(&names);
     pl_arrays_end(&own, arrays);
 }
 
 /* ---- A stage --------------------------------------------------------------------------------- */
 
-/* The peak of the variables on a tile. */
-typedef struct tile_peak {
-    uint64_t bytes;
-    size_t step;
-    uint64_t parameter_bytes; /* of all of them, live or not */
-} tile_peak;
-
-/* The peaks of a set of variables that was measured before. */
-typedef struct remembered_peaks {
-    uint64_t hash; /* of the variables, in any order */
-    size_t num_variables;
-    tile_peak *tiles;
-} remembered_peaks;
-
 struct pl_popliner_meter {
-    const pl_chain *chain;
-    pl_arrays *arrays; /* own the meter and the arrays below, except the remembered peaks */
-    pl_code_counter code;
-    uint64_t *group_bytes[PL_NUM_CODE_GROUPS]; /* [tiles]; vertex code once it is computed */
-    /* The number of the current stage; program_seen holds it for programs whose variables are
-     * added. The mark of its variables fits a byte: it repeats only after all were cleared. */
-    uint32_t stage_number;
-    uint32_t *program_seen; /* [programs] */
-    uint8_t *variable_seen; /* [variables] */
-    uint8_t variable_mark;
-    size_t num_variables;
-    size_t first_variable; /* the variables with the mark are from this one on, before the next */
-    size_t end_variable;
-    uint64_t hash;  /* of the variables */
-    pl_curve curve; /* of the variables of a tile */
-    /* The first and the last operation, the first one in a layer; SIZE_MAX for none. */
-    size_t first_operation;
-    size_t first_in_layer;
-    size_t last_operation;
-    size_t last_step; /* of any operation */
-    tile_peak *tiles; /* [tiles] */
-    /* The units of the stage, if it is of a chain and alone; else first_unit is SIZE_MAX. */
-    size_t first_unit;
-    size_t end_unit;
+    const pl_digest *digest;
+    pl_arrays *arrays;   /* own the meter and the arrays below, except the remembered peaks */
+    uint8_t *has_data;   /* [sets of operations]: some variable is touched by these */
+    uint8_t *counts;     /* [sets of operations]: and the stage has one of them, in a layer */
+    uint8_t *is_member;  /* [operations]: it is in a layer, and in the stage */
+    uint32_t *listed;    /* [most variables of a tile] */
+    pl_curve curve;      /* of the variables of a tile */
+    pl_live_peak *peaks; /* [tiles] of the stage */
+    /* For each unit alone. */
+    uint32_t *start; /* [units + 2] into touched */
+    uint32_t *touched;
     bool remembers_peaks;
     pl_arrays peak_arrays; /* own the remembered peaks */
-    remembered_peaks *peaks;
-    size_t num_peaks;
+    pl_keys variables;     /* the sets of variables, as `counts` */
+    pl_live_peak **known;  /* [variables.count]: the peaks of each */
 };
 
-pl_popliner_meter *pl_popliner_meter_new(pl_arrays *arrays, const pl_chain *chain) {
+pl_popliner_meter *pl_popliner_meter_new(pl_arrays *arrays, const pl_digest *digest) {
+    const pl_chain *chain = digest->chain;
     const popliner_profile *p = chain->profile;
-    const size_t num_tiles = p->target.num_tiles;
-    pl_popliner_meter *meter = pl_arrays_new(arrays, 1, sizeof *meter);
-    if (meter == NULL)
+    const size_t num_sets = chain->usage->sets.count;
+    uint64_t most = 0;
+    pl_popliner_meter *m = pl_arrays_new(arrays, 1, sizeof *m);
+    if (m == NULL)
         return NULL;
-    meter->arrays = arrays;
-    meter->chain = chain;
-    meter->first_unit = SIZE_MAX;
-    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
-        meter->group_bytes[group] = pl_arrays_new(arrays, num_tiles, sizeof(uint64_t));
-    meter->program_seen = pl_arrays_new(arrays, p->num_programs, sizeof *meter->program_seen);
-    meter->variable_seen = pl_arrays_new(arrays, p->num_variables, 1);
-    pl_curve_begin(&meter->curve, arrays, 0, p->num_steps);
-    meter->tiles = pl_arrays_new(arrays, num_tiles, sizeof *meter->tiles);
-    pl_code_counter_begin(&meter->code, arrays, chain->model, p);
-    return meter;
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++)
+        most = pl_larger(most, p->tile_variables_start[tile + 1] - p->tile_variables_start[tile]);
+    m->digest = digest;
+    m->arrays = arrays;
+    m->has_data = pl_arrays_new(arrays, num_sets, 1);
+    m->counts = pl_arrays_new(arrays, num_sets, 1);
+    m->is_member = pl_arrays_new(arrays, chain->num_operations, 1);
+    m->listed = pl_arrays_new(arrays, (size_t)most, sizeof *m->listed);
+    m->peaks = pl_arrays_new(arrays, p->target.num_tiles, sizeof *m->peaks);
+    m->start = pl_arrays_new(arrays, chain->num_units + 2, sizeof *m->start);
+    /* with room for all steps, so that it can begin with any */
+    pl_curve_begin(&m->curve, arrays, 0, p->num_steps);
+    for (size_t i = 0; !arrays->failed && i < p->num_variables; i++)
+        m->has_data[chain->usage->variable_set[i]] = 1;
+    pl_popliner_meter_remember_peaks(m, false);
+    return m;
 }
 
-void pl_popliner_meter_remember_peaks(pl_popliner_meter *meter, bool remembers) {
-    meter->remembers_peaks = remembers;
+void pl_popliner_meter_remember_peaks(pl_popliner_meter *m, bool remembers) {
+    m->remembers_peaks = remembers;
     if (remembers)
         return;
-    pl_arrays_free(&meter->peak_arrays);
-    meter->peaks = NULL;
-    meter->num_peaks = 0;
+    pl_arrays_free(&m->peak_arrays);
+    m->variables =
+        (pl_keys){.arrays = &m->peak_arrays, .key_size = m->digest->chain->usage->sets.count};
+    m->known = NULL;
 }
 
-/* Begins another stage. */
-static void begin_stage(pl_popliner_meter *m) {
-    const popliner_profile *p = m->chain->profile;
-    const size_t num_tiles = p->target.num_tiles;
-    m->stage_number++;
-    if (++m->variable_mark == 0) {
-        memset(m->variable_seen, 0, p->num_variables);
-        m->variable_mark = 1;
-    }
-    m->num_variables = 0;
-    m->first_variable = p->num_variables;
-    m->end_variable = 0;
-    m->hash = 0;
-    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
-        memset(m->group_bytes[group], 0, num_tiles * sizeof(uint64_t));
-    m->first_operation = m->first_in_layer = m->last_operation = SIZE_MAX;
-    m->last_step = 0;
-    pl_code_counter_reset(&m->code);
-}
+/* The steps of stages: from the first one of their first operation in a layer, or of their first
+ * operation, to the last one of their last operation, or of any if there are several stages. */
+typedef struct steps {
+    size_t first;
+    size_t end; /* 0: no operation */
+} steps;
 
-/* Adds a variable, unless the stage has it. */
-static void add_variable(pl_popliner_meter *m, uint32_t variable) {
-    if (m->variable_seen[variable] == m->variable_mark)
-        return;
-    m->variable_seen[variable] = m->variable_mark;
-    m->num_variables++;
-    m->first_variable = pl_fewer(m->first_variable, variable);
-    m->end_variable = pl_more(m->end_variable, (size_t)variable + 1);
-    uint64_t mixed = (variable + UINT64_C(0xcbf29ce484222325)) * UINT64_C(0x9e3779b97f4a7c15);
-    m->hash += (mixed ^ mixed >> 29) * UINT64_C(0xd6e8feb86659fd93);
-}
-
-/* Adds operations to the stage; each program counts once. */
-static void add_operations(pl_popliner_meter *m, const size_t *operations, size_t num_operations) {
-    const popliner_profile *p = m->chain->profile;
-    for (size_t i = 0; i < num_operations; i++) {
-        const size_t number = operations[i];
-        const popliner_operation *operation = pl_operation_at(m->chain->operations, number);
-        const bool in_layer =
-            m->chain->kind[m->chain->unit_of_operation[number]] == POPLINER_UNIT_LAYER;
-        if (m->first_operation == SIZE_MAX || number < m->first_operation)
-            m->first_operation = number;
-        if (in_layer && (m->first_in_layer == SIZE_MAX || number < m->first_in_layer))
-            m->first_in_layer = number;
-        if (m->last_operation == SIZE_MAX || number > m->last_operation)
-            m->last_operation = number;
-        if (operation->last_step > m->last_step)
-            m->last_step = operation->last_step;
-        for (size_t k = 0; k < operation->num_programs; k++) {
-            const uint32_t program = operation->programs[k];
-            pl_code_counter_add(&m->code, program, m->group_bytes);
-            if (!in_layer || m->program_seen[program] == m->stage_number)
-                continue;
-            m->program_seen[program] = m->stage_number;
-            pl_touches touches = pl_touches_of(p, program);
-            uint32_t variable;
-            while (pl_touches_next(&touches, &variable))
-                add_variable(m, variable);
+static steps steps_of(const pl_chain *chain, const popliner_interval *stages, size_t num_stages) {
+    size_t first[2] = {SIZE_MAX, SIZE_MAX}; /* operation, in no layer and in one */
+    size_t last = 0;
+    size_t last_step = 0;
+    for (size_t i = 0; i < num_stages; i++)
+        for (size_t unit = stages[i].first_unit; unit <= stages[i].last_unit; unit++) {
+            const bool in_layer = pl_chain_has_data(chain, unit);
+            for (size_t k = chain->unit_operations_start[unit];
+                 k < chain->unit_operations_start[unit + 1]; k++) {
+                const size_t operation = chain->unit_operation[k];
+                first[in_layer] = pl_fewer(first[in_layer], operation);
+                last = pl_more(last, operation);
+                last_step =
+                    pl_more(last_step, pl_operation_at(chain->operations, operation)->last_step);
+            }
         }
-    }
+    const size_t from = first[1] != SIZE_MAX ? first[1] : first[0];
+    if (from == SIZE_MAX)
+        return (steps){0, 0};
+    if (num_stages == 1)
+        last_step = pl_operation_at(chain->operations, last)->last_step;
+    return (steps){pl_operation_at(chain->operations, from)->first_step, last_step + 1};
 }
 
-/* Returns the peak of the variables on a tile. */
-static tile_peak find_peak(pl_popliner_meter *m, size_t tile, size_t first_step, size_t end_step) {
-    const popliner_profile *p = m->chain->profile;
-    const size_t first = pl_more(p->tile_variables_start[tile], m->first_variable);
-    const size_t end = pl_fewer(p->tile_variables_start[tile + 1], m->end_variable);
-    tile_peak peak = {0, first_step, 0};
-    if (first >= end)
+/* Returns the peak of variables of a tile. */
+static pl_live_peak peak_of(pl_popliner_meter *m, const uint32_t *variables, size_t count,
+                            steps own) {
+    const popliner_profile *p = m->digest->chain->profile;
+    pl_live_peak peak = {.step = own.first};
+    if (count == 0)
         return peak;
-    /* which was begun with room for all steps */
-    pl_curve_begin(&m->curve, m->arrays, 0, p->num_steps);
-    for (size_t i = first; i < end; i++) {
-        if (m->variable_seen[i] != m->variable_mark)
-            continue;
-        pl_curve_add(&m->curve, p, p->variable_class[i], p->variable_size_bytes[i]);
-        peak.parameter_bytes += pl_is_parameter(p, i) ? p->variable_size_bytes[i] : 0;
-    }
-    peak.bytes = pl_curve_peak(&m->curve, first_step, end_step, &peak.step);
+    pl_curve_begin(&m->curve, m->arrays, own.first, own.end);
+    for (size_t i = 0; i < count; i++)
+        pl_curve_add(&m->curve, p, p->variable_class[variables[i]],
+                     p->variable_size_bytes[variables[i]]);
+    peak.bytes = pl_curve_peak(&m->curve, own.first, own.end, &peak.step);
     return peak;
 }
 
-/* Sets the peaks to those that were measured before for equal variables, whatever the steps. */
+/* Finds the sets of operations whose variables count. */
+static void find_counting(pl_popliner_meter *m, const popliner_interval *stages,
+                          size_t num_stages) {
+    const pl_chain *chain = m->digest->chain;
+    const pl_unit_sets *sets = &chain->usage->sets;
+    memset(m->is_member, 0, chain->num_operations);
+    for (size_t i = 0; i < num_stages; i++)
+        for (size_t unit = stages[i].first_unit; unit <= stages[i].last_unit; unit++)
+            for (size_t k = chain->unit_operations_start[unit];
+                 k < chain->unit_operations_start[unit + 1] && pl_chain_has_data(chain, unit); k++)
+                m->is_member[chain->unit_operation[k]] = 1;
+    m->counts[0] = 0;
+    for (uint32_t set = 1; set < sets->count; set++)
+        m->counts[set] =
+            m->counts[sets->rest[set]] | m->is_member[sets->last_unit[set] % chain->num_operations];
+    for (uint32_t set = 1; set < sets->count; set++)
+        m->counts[set] &= m->has_data[set];
+}
+
+/* Sets the peaks to those that were measured before for equal variables, whatever the steps; false
+ * if there are none. */
 static bool recall_peaks(pl_popliner_meter *m) {
-    for (size_t i = 0; m->remembers_peaks && i < m->num_peaks; i++)
-        if (m->peaks[i].hash == m->hash && m->peaks[i].num_variables == m->num_variables) {
-            memcpy(m->tiles, m->peaks[i].tiles,
-                   m->chain->profile->target.num_tiles * sizeof *m->tiles);
-            return true;
-        }
-    return false;
+    const size_t num_tiles = m->digest->chain->profile->target.num_tiles;
+    const size_t count = m->variables.count;
+    const size_t number = m->remembers_peaks ? pl_keys_number(&m->variables, m->counts) : 0;
+    if (number < count && m->remembers_peaks)
+        memcpy(m->peaks, m->known[number], num_tiles * sizeof *m->peaks);
+    return number < count && m->remembers_peaks;
 }
 
 static void remember_peaks(pl_popliner_meter *m) {
-    tile_peak *tiles = pl_arrays_copy(&m->peak_arrays, m->tiles,
-                                      m->chain->profile->target.num_tiles, sizeof *tiles);
-    if (pl_arrays_grow(&m->peak_arrays, &m->peaks, m->num_peaks + 1, sizeof *m->peaks))
-        m->peaks[m->num_peaks++] = (remembered_peaks){m->hash, m->num_variables, tiles};
+    pl_live_peak *own = pl_arrays_copy(&m->peak_arrays, m->peaks,
+                                       m->digest->chain->profile->target.num_tiles, sizeof *own);
+    if (pl_arrays_grow(&m->peak_arrays, &m->known, m->variables.count, sizeof *m->known))
+        m->known[m->variables.count - 1] = own;
     m->arrays->failed = m->arrays->failed || m->peak_arrays.failed;
-}
-
-/* Computes the stage so far. */
-static void finish_stage(pl_popliner_meter *m, bool is_shared) {
-    const size_t num_tiles = m->chain->profile->target.num_tiles;
-    memset(m->group_bytes[PL_VERTEX_CODE], 0, num_tiles * sizeof(uint64_t));
-    pl_code_counter_finish(&m->code, m->group_bytes);
-    memset(m->tiles, 0, num_tiles * sizeof *m->tiles);
-    if (m->first_operation == SIZE_MAX || recall_peaks(m))
-        return;
-    const size_t first = m->first_in_layer != SIZE_MAX ? m->first_in_layer : m->first_operation;
-    const size_t first_step = pl_operation_at(m->chain->operations, first)->first_step;
-    const size_t last_step =
-        is_shared ? m->last_step
-                  : pl_operation_at(m->chain->operations, m->last_operation)->last_step;
-    for (size_t tile = 0; tile < num_tiles; tile++)
-        m->tiles[tile] = find_peak(m, tile, first_step, last_step + 1);
-    if (m->remembers_peaks)
-        remember_peaks(m);
 }
 
 void pl_popliner_meter_measure(pl_popliner_meter *m, const popliner_interval *stages,
                                size_t num_stages) {
-    const size_t *start = m->chain->unit_operations_start;
-    const bool is_longer =
-        num_stages == 1 && m->first_unit == stages->first_unit && m->end_unit <= stages->last_unit;
-    if (!is_longer)
-        begin_stage(m);
-    for (size_t i = 0; i < num_stages; i++) {
-        const size_t first = start[is_longer ? m->end_unit : stages[i].first_unit];
-        add_operations(m, m->chain->unit_operation + first, start[stages[i].last_unit + 1] - first);
+    const pl_chain *chain = m->digest->chain;
+    const popliner_profile *p = chain->profile;
+    const steps own = steps_of(chain, stages, num_stages);
+    memset(m->peaks, 0, p->target.num_tiles * sizeof *m->peaks);
+    find_counting(m, stages, num_stages);
+    if (own.end == 0 || recall_peaks(m))
+        return;
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+        size_t count = 0;
+        for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++)
+            if (m->counts[chain->usage->variable_set[i]] != 0)
+                m->listed[count++] = (uint32_t)i;
+        m->peaks[tile] = peak_of(m, m->listed, count, own);
     }
-    finish_stage(m, num_stages > 1);
-    m->first_unit = num_stages == 1 ? stages->first_unit : SIZE_MAX;
-    m->end_unit = stages->last_unit + 1;
+    if (m->remembers_peaks)
+        remember_peaks(m);
 }
 
-void pl_popliner_meter_measure_operations(pl_popliner_meter *m, const size_t *operations,
-                                          size_t num_operations) {
-    begin_stage(m);
-    add_operations(m, operations, num_operations);
-    finish_stage(m, false);
-    m->first_unit = SIZE_MAX;
+pl_live_peak pl_popliner_meter_peak(const pl_popliner_meter *m, size_t tile) {
+    return m->peaks[tile];
 }
 
-pl_stage_tile pl_popliner_meter_tile(const pl_popliner_meter *m, size_t tile) {
-    pl_stage_tile result = {
-        .plain = {m->tiles[tile].bytes, 0, 0, m->tiles[tile].step},
-        .steady.parameter_bytes = m->tiles[tile].parameter_bytes,
-    };
-    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
-        result.steady.code_bytes[group] = m->group_bytes[group][tile];
-        result.steady.all_code_bytes += m->group_bytes[group][tile];
+/* Counts the variables of a tile that each unit touches, two places up, or lists them. */
+static void list_touched(pl_popliner_meter *m, size_t tile, bool only_counts) {
+    const pl_digest *digest = m->digest;
+    const popliner_profile *p = digest->chain->profile;
+    const size_t end = digest->chain->num_units;
+    for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
+        const uint64_t *units =
+            pl_digest_bits(digest, pl_pass_use_of(digest->pass_usage, i)->counting.touching);
+        for (size_t unit = pl_bits_next(units, 0, end); unit < end;
+             unit = pl_bits_next(units, unit + 1, end))
+            if (only_counts)
+                m->start[unit + 2]++;
+            else
+                m->touched[m->start[unit + 1]++] = (uint32_t)i;
     }
-    result.buffered = result.plain;
-    return result;
+}
+
+bool pl_popliner_meter_measure_each(pl_popliner_meter *m, size_t tile, pl_stage_tile *results) {
+    const pl_chain *chain = m->digest->chain;
+    memset(m->start, 0, (chain->num_units + 2) * sizeof *m->start);
+    list_touched(m, tile, true);
+    for (size_t unit = 0; unit < chain->num_units; unit++)
+        m->start[unit + 2] += m->start[unit + 1];
+    if (!pl_arrays_grow(m->arrays, &m->touched, m->start[chain->num_units + 1] + (size_t)1,
+                        sizeof *m->touched))
+        return false;
+    list_touched(m, tile, false);
+    for (size_t unit = 0; unit < chain->num_units; unit++) {
+        const popliner_interval stage = {unit, unit, 1};
+        results[unit].plain = results[unit].buffered =
+            peak_of(m, m->touched + m->start[unit], m->start[unit + 1] - m->start[unit],
+                    steps_of(chain, &stage, 1));
+    }
+    return true;
 }

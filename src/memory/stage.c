@@ -55,7 +55,7 @@ uint64_t pl_tiles_max(const uint64_t *bytes, size_t num_tiles) {
 
 /* Finds whether the profile has accumulators and, if it has none, when gradients are complete. */
 static void find_accumulators(pl_stage_meter *meter) {
-    if (!meter->pass_usage.passes.is_training || meter->popliner != NULL)
+    if (!meter->pass_usage.passes.is_training || !pl_chain_is_full(meter->chain))
         return;
     meter->has_accumulators = pl_has_accumulators(meter->chain->profile);
     if (!meter->has_accumulators)
@@ -74,8 +74,6 @@ popliner_status pl_stage_meter_create(const pl_chain *chain, size_t num_threads,
         return pl_fail_memory(error, "the stages");
     meter->chain = chain;
     meter->num_threads = num_threads > 0 ? num_threads : pl_machine_processors();
-    if (chain->model == POPLINER_MEMORY_MODEL_POPLINER)
-        meter->popliner = pl_popliner_meter_new(&meter->arrays, chain);
     pl_account_create(&meter->account, &meter->arrays, chain);
     if (!meter->arrays.failed)
         pl_pass_usage_find(&meter->pass_usage, &meter->arrays, chain);
@@ -84,6 +82,8 @@ popliner_status pl_stage_meter_create(const pl_chain *chain, size_t num_threads,
     if (!meter->arrays.failed)
         pl_digest_begin(&meter->digest, &meter->arrays, chain, &meter->account, &meter->pass_usage,
                         &meter->gradients);
+    if (!meter->arrays.failed && !pl_chain_is_full(chain))
+        meter->popliner = pl_popliner_meter_new(&meter->arrays, &meter->digest);
     if (!meter->arrays.failed) {
         *result = meter;
         return POPLINER_OK;
@@ -138,8 +138,7 @@ void pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline
         e->has_buffers = pl_pipeline_kind(pipeline) == PL_SCHEDULE_IN_CYCLES;
         if (pl_wants_accumulators(pipeline, true) && !meter->has_accumulators)
             e->live |= PL_LIVE_ACCUMULATES;
-        for (int i = 0; i < PL_NUM_ADDED; i++)
-            e->added_factors[i] = pl_added_parts[i].factor(pipeline, meter->has_accumulators);
+        e->accumulator_factor = pl_accumulator_factor(pipeline, meter->has_accumulators);
         for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
             e->frees[need] =
                 e->has_stash && pl_pipeline_frees_originals(pipeline, (popliner_need)need);
@@ -171,7 +170,7 @@ bool pl_stage_meter_find_sums(pl_stage_meter *meter) {
             cut_bytes[unit] += tile->units[unit - 1].sent_forward_bytes +
                                tile->units[unit - 1].sent_backward_bytes;
         for (const pl_digest_sum *sum = tile->sums; sum < tile->sums + tile->num_sums; sum++)
-            if (sum->sum == PL_SUM_ADDED + POPLINER_PART_ACCUMULATORS - PL_FIRST_ADDED)
+            if (sum->sum == PL_SUM_TRAINED)
                 trained_bytes[sum->set] += sum->bytes;
     }
     meter->cut_bytes = meter->arrays.failed ? NULL : cut_bytes;
@@ -261,8 +260,7 @@ static void begin_ipu(ipu *own, pl_stage_meter *meter, const popliner_pipeline *
             most_stages = SIZE_MAX;
     meter->arrays.failed = meter->arrays.failed || own->arrays.failed;
     pl_estimation_find(meter, pipeline, most_stages, &own->estimation);
-    if (pl_estimation_has_tiles(&own->estimation))
-        pl_stage_meter_complete(meter, NULL, NULL);
+    pl_stage_meter_complete(meter, NULL, NULL);
     if (meter->arrays.failed)
         return;
     pl_question_begin(&own->question, &own->arrays, &own->estimation, stages, num_stages);
@@ -433,26 +431,6 @@ popliner_status pl_stage_measure_peak(pl_stage_meter *meter, const popliner_pipe
         measure_ipu(meter, pipeline, stages, num_stages, 1u << need, NULL, all_bytes, error);
     *peak_bytes = all_bytes[need];
     return status;
-}
-
-popliner_status pl_stage_measure_operations(pl_stage_meter *meter, const size_t *operations,
-                                            size_t num_operations, popliner_stage_memory *memory,
-                                            popliner_error *error) {
-    pl_need_spread spread = {0};
-    uint64_t peak_bytes[POPLINER_NUM_NEEDS];
-    ipu own = {
-        .meter = meter, .num_moments = 1, .spreads = &spread, .largest_most_bytes = UINT64_MAX};
-    assert(meter->popliner != NULL);
-    for (size_t i = 1; i < num_operations; i++)
-        assert(operations[i - 1] < operations[i]);
-    meter->arrays.failed = !begin_memory(memory, meter->chain->profile->target.num_tiles);
-    pl_estimation_find(meter, NULL, 1, &own.estimation);
-    own.question.estimation = &own.estimation;
-    pl_popliner_meter_measure_operations(meter->popliner, operations, num_operations);
-    if (meter->arrays.failed)
-        return pl_fail_memory(error, "the memory of a stage");
-    measure_tiles(&own, ALL_NEEDS, memory, peak_bytes);
-    return POPLINER_OK;
 }
 
 uint64_t pl_stage_code_bytes(const pl_stage_meter *meter, const popliner_stage_memory *memory,

@@ -99,12 +99,6 @@ popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipel
                                      const popliner_interval *stages, size_t num_stages,
                                      popliner_stage_memory *memory, popliner_error *error);
 
-/* Measures the stage of any operations, in ascending order; only in PopLiner's model. Errors:
- * MEMORY. */
-popliner_status pl_stage_measure_operations(pl_stage_meter *meter, const size_t *operations,
-                                            size_t num_operations, popliner_stage_memory *memory,
-                                            popliner_error *error);
-
 /* Returns the code on a tile of a stage that was measured, by group: what its programs explain, and
  * the unattributed part. O(1). */
 uint64_t pl_stage_code_bytes(const pl_stage_meter *meter, const popliner_stage_memory *memory,

@@ -300,8 +300,7 @@ popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
     d.tile_always_live_bytes = largest->always_live_bytes;
     d.tile_code_bytes = largest->code_bytes;
     d.tile_buffer_bytes = largest->buffer_bytes;
-    for (int i = 0; i < PL_NUM_ADDED; i++)
-        *pl_tile_bytes_at(&d, pl_parts[PL_FIRST_ADDED + i].tile_place) = largest->added_bytes[i];
+    d.tile_accumulator_bytes = largest->accumulator_bytes;
     uint64_t live_bytes = d.tile_bytes; /* what is left */
     for (size_t part = 0; part < PL_NUM_TILE_PARTS; part++)
         live_bytes -= pl_tile_part_bytes(&d, part);

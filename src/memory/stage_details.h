@@ -32,7 +32,7 @@ typedef struct pl_peak_piece {
     uint64_t buffer_bytes;
     uint64_t tile;
     uint64_t step; /* of the peak */
-    uint64_t added_bytes[PL_NUM_ADDED];
+    uint64_t accumulator_bytes;
 } pl_peak_piece;
 
 /* The lines of a stage that no other one is above for any number of copies, while tiles are added.
