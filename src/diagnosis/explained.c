@@ -174,17 +174,15 @@ static void count_vertex_code(const popliner_profile *p, counting *c, uint64_t *
 static void count_code(const pl_explained *explained, bool of_all,
                        uint64_t *const bytes[PL_NUM_DIAGNOSED_CODE], pl_arrays *own) {
     const popliner_profile *p = explained->chain->profile;
-    uint64_t *const groups[PL_NUM_CODE_GROUPS] = {
-        [PL_EXCHANGE_CODE] = bytes[PL_DIAGNOSED_EXCHANGE],
-        [PL_CONTROL_CODE] = bytes[PL_DIAGNOSED_CONTROL],
-    };
     counting c = {.state = NULL};
     begin_counting(&c, own, explained->chain);
     for (uint32_t program = 0; !own->failed && program < p->num_programs; program++) {
         const uint32_t set = p->program_compute_set[program];
         if (!of_all && explained->program_seen[program] == 0)
             continue;
-        pl_add_program_code(p, program, groups, 0);
+        if (pl_profile_num_children(p, program) == 0)
+            pl_series_add(p, p->program_control_code[program], 1, bytes[PL_DIAGNOSED_CONTROL]);
+        pl_series_add(p, p->program_exchange_code[program], 1, bytes[PL_DIAGNOSED_EXCHANGE]);
         if (set != PL_NONE && (c.set_seen[set] == 0 || !pl_chain_is_full(explained->chain)))
             count_compute_set(explained, &c, set, bytes);
     }

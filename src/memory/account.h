@@ -9,8 +9,8 @@
 
 #include "base/growth.h"
 #include "memory/chain_data.h"
-#include "memory/code.h"
 #include "memory/needs.h"
+#include "memory/parts.h"
 #include "model/operations.h"
 #include "popliner/profile.h"
 #include "profile/profile_data.h"

@@ -25,13 +25,6 @@ void pl_add_vertex_state(popliner_memory_model model, const popliner_profile *p,
     }
 }
 
-void pl_add_program_code(const popliner_profile *p, uint32_t program,
-                         uint64_t *const groups[PL_NUM_CODE_GROUPS], size_t first) {
-    if (pl_profile_num_children(p, program) == 0)
-        pl_series_add(p, p->program_control_code[program], 1, groups[PL_CONTROL_CODE] + first);
-    pl_series_add(p, p->program_exchange_code[program], 1, groups[PL_EXCHANGE_CODE] + first);
-}
-
 void pl_vertex_kinds_find(pl_vertex_kinds *kinds, pl_arrays *arrays, popliner_memory_model model,
                           const popliner_profile *p) {
     kinds->kind = pl_arrays_new(arrays, p->num_vertex_types, sizeof *kinds->kind);

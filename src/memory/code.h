@@ -6,7 +6,6 @@
 
 #include "base/growth.h"
 #include "memory/chain_data.h"
-#include "memory/parts.h"
 #include "popliner/profile.h"
 
 /* Adds the instances of a compute set's vertices, times the size of their type, to
@@ -22,10 +21,6 @@ bool pl_takes_told_state(popliner_memory_model model, const popliner_profile *pr
  * else that of the instances. */
 void pl_add_vertex_state(popliner_memory_model model, const popliner_profile *profile,
                          uint32_t compute_set, uint64_t *by_tile_bytes);
-
-/* Adds what a program itself needs, its exchange and control code, to groups[...][first + tile]. */
-void pl_add_program_code(const popliner_profile *profile, uint32_t program,
-                         uint64_t *const groups[PL_NUM_CODE_GROUPS], size_t first);
 
 /* By vertex type, all different in the full model: the type that represents its kind, whose code a
  * tile has once; and the one whose code that is. */

@@ -27,11 +27,18 @@ typedef struct step_run {
     uint32_t unit;
 } step_run;
 
+/* The keys that bytes are added up by. */
+typedef struct sum_key {
+    uint32_t set;
+    uint32_t sum;
+} sum_key;
+
 typedef struct pl_digest_inputs {
     pl_arrays *arrays; /* own all arrays */
-    /* State and code of all programs of the same units, [rows][tiles]; the sets, by row. */
-    uint64_t *set_bytes[PL_NUM_CODE_GROUPS];
+    /* State and code of all programs of the same units but vertex code: a sum_key by row, and
+     * [rows][tiles]. */
     pl_keys rows;
+    uint64_t *row_bytes;
     /* The units that need each kind of vertex types on each tile, [types][tiles], and its code
      * there. */
     pl_vertex_kinds kinds;
@@ -57,44 +64,53 @@ static uint32_t units_of(const pl_digest *digest, uint32_t operations) {
     return own->uses[own->usage.units_of_set[operations]].units;
 }
 
-/* Returns the place of the bytes by tile of the units of a set of operations, for which there is
- * room then. */
-static size_t row_of(pl_digest_inputs *inputs, const pl_digest *digest, uint32_t operations) {
-    const uint32_t set = units_of(digest, operations);
+/* Returns the bytes by tile of a group of code of the units of a set of operations, until the next
+ * call; NULL if the set is empty, or memory is short. */
+static uint64_t *row_of(pl_digest_inputs *inputs, const pl_digest *digest, uint32_t operations,
+                        uint32_t group) {
     const size_t num_tiles = digest->chain->profile->target.num_tiles;
     const size_t count = inputs->rows.count;
-    const size_t first = pl_keys_number(&inputs->rows, &set) * num_tiles;
-    for (int group = 0; inputs->rows.count > count && group < PL_NUM_CODE_GROUPS; group++)
-        if (pl_arrays_grow(inputs->arrays, &inputs->set_bytes[group], first + num_tiles,
-                           sizeof(uint64_t)))
-            memset(inputs->set_bytes[group] + first, 0, num_tiles * sizeof(uint64_t));
-    return first;
+    const sum_key key = {units_of(digest, operations), group};
+    if (operations == 0)
+        return NULL;
+    const size_t first = pl_keys_number(&inputs->rows, &key) * num_tiles;
+    if (inputs->rows.count > count &&
+        pl_arrays_grow(inputs->arrays, &inputs->row_bytes, first + num_tiles, sizeof(uint64_t)))
+        memset(inputs->row_bytes + first, 0, num_tiles * sizeof(uint64_t));
+    return inputs->arrays->failed ? NULL : inputs->row_bytes + first;
+}
+
+static void add_series(pl_digest_inputs *inputs, const pl_digest *digest, uint32_t operations,
+                       uint32_t group, pl_series series) {
+    uint64_t *row = series.size_bytes > 0 ? row_of(inputs, digest, operations, group) : NULL;
+    if (row != NULL)
+        pl_series_add(digest->chain->profile, series, 1, row);
+}
+
+static void add_state(pl_digest_inputs *inputs, const pl_digest *digest, uint32_t operations,
+                      uint32_t compute_set) {
+    uint64_t *row = row_of(inputs, digest, operations, PL_VERTEX_STATE);
+    if (row != NULL)
+        pl_add_vertex_state(digest->chain->model, digest->chain->profile, compute_set, row);
 }
 
 /* Sums control code, exchange code and vertex state of the programs by the units that have them. In
  * PopLiner's model a compute set has its state for every program that executes it. */
 static void sum_programs(pl_digest_inputs *inputs, const pl_digest *digest) {
-    const pl_chain *chain = digest->chain;
-    const popliner_profile *p = chain->profile;
-    const pl_operation_usage *usage = chain->usage;
-    inputs->rows = (pl_keys){.arrays = inputs->arrays, .key_size = sizeof(uint32_t)};
+    const popliner_profile *p = digest->chain->profile;
+    const pl_operation_usage *usage = digest->chain->usage;
+    const bool is_full = pl_chain_is_full(digest->chain);
+    inputs->rows = (pl_keys){.arrays = inputs->arrays, .key_size = sizeof(sum_key)};
     for (uint32_t program = 0; program < p->num_programs; program++) {
-        const uint32_t compute_set = p->program_compute_set[program];
         const uint32_t set = usage->program_set[program];
-        const size_t first = set == 0 ? 0 : row_of(inputs, digest, set);
-        if (set == 0 || inputs->arrays->failed)
-            continue;
-        pl_add_program_code(p, program, inputs->set_bytes, first);
-        if (!pl_chain_is_full(chain) && compute_set != PL_NONE)
-            pl_add_vertex_state(chain->model, p, compute_set,
-                                inputs->set_bytes[PL_VERTEX_STATE] + first);
+        if (pl_profile_num_children(p, program) == 0)
+            add_series(inputs, digest, set, PL_CONTROL_CODE, p->program_control_code[program]);
+        add_series(inputs, digest, set, PL_EXCHANGE_CODE, p->program_exchange_code[program]);
+        if (!is_full && p->program_compute_set[program] != PL_NONE)
+            add_state(inputs, digest, set, p->program_compute_set[program]);
     }
-    for (uint32_t i = 0; pl_chain_is_full(chain) && i < p->num_compute_sets; i++) {
-        const uint32_t set = usage->compute_set_set[i];
-        const size_t first = set == 0 ? 0 : row_of(inputs, digest, set);
-        if (set != 0 && !inputs->arrays->failed)
-            pl_add_vertex_state(chain->model, p, i, inputs->set_bytes[PL_VERTEX_STATE] + first);
-    }
+    for (uint32_t i = 0; is_full && i < p->num_compute_sets; i++)
+        add_state(inputs, digest, usage->compute_set_set[i], i);
 }
 
 /* Adds a unit to bits[tiles][words], on the tiles of vertices. */
@@ -273,12 +289,7 @@ static bool has_passes(const pl_digest *digest) {
     return digest->pass_usage->passes.forward_step != NULL;
 }
 
-/* The keys that bytes are added up by. */
-typedef struct sum_key {
-    uint32_t set;
-    uint32_t sum;
-} sum_key;
-
+/* More keys that bytes are added up by. */
 typedef struct part_key {
     uint32_t sets[PL_NUM_LIVES]; /* as in pl_digest_part */
     uint32_t first_step;
@@ -361,11 +372,11 @@ static void add_code(digest_work *work, const pl_digest *digest, size_t number,
     const popliner_profile *p = digest->chain->profile;
     const size_t num_tiles = p->target.num_tiles;
     uint64_t explained_bytes[PL_NUM_CODE_GROUPS] = {0};
-    for (uint32_t group = 0; group < PL_NUM_CODE_GROUPS; group++)
-        for (size_t row = 0; row < inputs->rows.count; row++)
-            explained_bytes[group] +=
-                add_sum(work, *(const uint32_t *)pl_key_at(&inputs->rows, row), group,
-                        inputs->set_bytes[group][row * num_tiles + number]);
+    for (size_t row = 0; row < inputs->rows.count; row++) {
+        const sum_key *key = pl_key_at(&inputs->rows, row);
+        explained_bytes[key->sum] +=
+            add_sum(work, key->set, key->sum, inputs->row_bytes[row * num_tiles + number]);
+    }
     for (size_t type = 0; type < p->num_vertex_types; type++)
         if (inputs->type_set[type * num_tiles + number] != 0)
             explained_bytes[PL_VERTEX_CODE] +=
