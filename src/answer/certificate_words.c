@@ -256,8 +256,8 @@ static void add_other_remedies(const pl_certificate *c, pl_text *text) {
         num_told++;
     }
     if (num_told < why->num_remedies)
-        pl_text_format(text, "The JSON has %zu more changes that would be enough.\n",
-                       why->num_remedies - num_told);
+        pl_text_format(text, "The JSON has %zu more change%s that would be enough.\n",
+                       why->num_remedies - num_told, why->num_remedies - num_told == 1 ? "" : "s");
     for (size_t i = 0; i < why->num_left_out; i++) {
         pl_text_add(text, i == 0 ? "It would fit without " : ", ");
         pl_certificate_word_constraint(c, &why->left_out[i], text);

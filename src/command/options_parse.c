@@ -61,9 +61,11 @@ static popliner_status fail_unknown(const char *argument, const char *input,
     if (n.best == NULL && input != NULL && strcmp(input, "-") != 0 && access(input, F_OK) != 0)
         return fail_usage(error, "%.300s: %s; %s is an unknown option without it", input,
                           strerror(errno), argument);
-    return fail_usage(
-        error, "%s: unknown option%s", argument,
-        nearest_hint(&n, "--", "; see popliner --help, of a model popliner MODEL --help", hint));
+    return fail_usage(error, "%s: unknown option%s", argument,
+                      nearest_hint(&n, "--",
+                                   "; popliner --help has those of profiles and costs, popliner "
+                                   "MODEL --help those of models",
+                                   hint));
 }
 
 /* Whether an argument is an option of ours, and so not the value of the one before it: a value was

@@ -4,6 +4,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/numbers.h"
+#include "solve/stop.h"
 
 #include <stdlib.h>
 
@@ -91,6 +92,9 @@ static popliner_status go_forward(pl_ways_through *w, uint8_t *begins, popliner_
         size_t *before = w->before + place * (n + 1);
         size_t *next = w->before + at->next * (n + 1);
         before[0] = at->begins ? 0 : before[0];
+        w->is_stopped = w->stop != NULL && pl_stop_is_wanted(w->stop);
+        if (w->is_stopped)
+            break;
         status = find_ends(w, place, begins, error);
         for (size_t i = 0; status == POPLINER_OK && at->next < w->places.count && i < n; ++i) {
             const uint8_t *ok = pl_stage_ends_marks(ends, i);
@@ -142,7 +146,7 @@ popliner_status pl_ways_find(pl_ways_through *ways, popliner_error *error) {
         w->before[i] = w->after[i] = n + 1;
     if (status == POPLINER_OK)
         status = go_forward(w, begins, error);
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK && !w->is_stopped)
         go_back(w);
     free(begins);
     return status;

@@ -45,14 +45,16 @@ typedef struct pl_ways_through {
     const pl_limits *limits;
     pl_ways_function *may_be; /* in addition to the limits; NULL: all */
     const void *user;
-    pl_places places;    /* laid if it has none; with a device map, they are its stages */
-    pl_stage_ends *ends; /* [places.count]: of these stages; owned, as all is */
+    const struct pl_stop *stop; /* NULL: none */
+    pl_places places;           /* laid if it has none; with a device map, they are its stages */
+    pl_stage_ends *ends;        /* [places.count]: of these stages; owned, as all is */
     /* [places.count + 1][units + 1]: the fewest stages that end before the unit, with this place
      * next, and the fewest that begin there and reach the end of the chain; more than the units:
      * none */
     size_t *before;
     size_t *after;
-    bool exists; /* there is such a way */
+    bool exists;     /* there is such a way */
+    bool is_stopped; /* before all was known: use nothing else */
     pl_arrays arrays;
 } pl_ways_through;
 

@@ -425,7 +425,9 @@ class Devices(unittest.TestCase):
                          "n_vocab": 1000})
         for source, words, status, told in (
                 (path, ("6G,6G",), 1,
-                 r"It would fit with --devices \d+MiB,6G\. --format json has 1 more changes"),
+                 r"It would fit with --devices \d+MiB,6G\. --format json has 1 more change "),
+                (path, ("6G,6G",), 1, r"enough\. It would fit with --layers-on-host auto\. [^I]*$"),
+                (path, ("18G,4G", "-c", "64K", "-o", "llama"), 1, "with -ctk q8_0"),
                 (path, ("6G,6G", "-o", "vllm"), 1, "with --devices [0-9]+MiB,6G"),
                 (path, ("6G,6G", "--reserve", "5%"), 1, "of which --reserve keeps"),
                 (path, ("24G,24G", "--tensor", "2"), 0, "one of the 2 tensor-parallel GPUs"),

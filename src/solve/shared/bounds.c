@@ -43,19 +43,20 @@ uint64_t pl_least_load(const pl_problem *problem, popliner_objective objective,
 /* ---- the mean of the IPUs ---- */
 
 /* Finds the least sum of what the IPUs need for all stages, in splits within the limits; NONE if
- * there are none. */
+ * there are none, 0 if it was stopped. */
 static popliner_status least_sum(const pl_problem *p, const pl_limits *limits,
-                                 popliner_objective objective, uint64_t *sum,
+                                 popliner_objective objective, const pl_stop *stop, uint64_t *sum,
                                  popliner_error *error) {
     const size_t num_stages = p->options->num_mapped_stages;
     const size_t width = p->num_units + 1;
-    pl_ways_through ways = {.problem = p, .limits = limits};
+    pl_ways_through ways = {.problem = p, .limits = limits, .stop = stop};
     uint64_t *sums = pl_new_array((num_stages + 1) * width, sizeof *sums);
     popliner_status status = sums == NULL ? pl_fail_memory(error, "the bounds of the search")
                                           : pl_ways_find(&ways, error);
-    for (size_t i = 0; status == POPLINER_OK && i < (num_stages + 1) * width; ++i)
+    const bool is_known = status == POPLINER_OK && !ways.is_stopped;
+    for (size_t i = 0; is_known && i < (num_stages + 1) * width; ++i)
         sums[i] = i == 0 ? 0 : NONE;
-    for (size_t i = 0; status == POPLINER_OK && i < num_stages * width; ++i) {
+    for (size_t i = 0; is_known && i < num_stages * width; ++i) {
         const size_t stage = i / width;
         const size_t first = i % width;
         const pl_stage_ends *ends = &ways.ends[stage];
@@ -70,7 +71,7 @@ static popliner_status least_sum(const pl_problem *p, const pl_limits *limits,
                                                                     pl_num_on_ipu(p, stage))));
         }
     }
-    *sum = status == POPLINER_OK ? sums[(num_stages + 1) * width - 1] : 0;
+    *sum = is_known ? sums[(num_stages + 1) * width - 1] : 0;
     free(sums);
     pl_ways_free(&ways);
     return status;
@@ -104,7 +105,7 @@ popliner_status pl_shared_bound_find(const pl_shared_search *asked, const pl_fil
         return POPLINER_OK;
     const pl_filter better =
         known == NONE ? *filter : pl_filter_limited(filter, objective, known - 1);
-    PL_TRY(least_sum(p, &better.limits, objective, &sum, error));
+    PL_TRY(least_sum(p, &better.limits, objective, asked->stop, &sum, error));
     *bound = sum == NONE ? known : pl_smaller(known, sum / p->num_ipus + (sum % p->num_ipus > 0));
     return POPLINER_OK;
 }

@@ -506,6 +506,7 @@ static popliner_status sweep_devices(sweep *s, pl_split *split) {
     s->asked->shared->work += s->num_stages * pl_triangle_size(s->num_units) / 2;
     s->gave_up = s->asked->shared->work >= s->asked->most_work;
     popliner_status status = s->gave_up ? POPLINER_OK : pl_ways_find(&s->ways, s->error);
+    s->is_stopped = s->ways.is_stopped;
     is_possible = status == POPLINER_OK && s->ways.exists;
     if (status == POPLINER_OK && is_possible)
         status = fill_gaps(s);
@@ -524,7 +525,7 @@ static popliner_status sweep_devices(sweep *s, pl_split *split) {
 }
 
 static popliner_status prepare_sweep(sweep *s) {
-    s->ways = (pl_ways_through){.problem = s->problem, .limits = s->limits};
+    s->ways = (pl_ways_through){.problem = s->problem, .limits = s->limits, .stop = s->asked->stop};
     s->wish.limits = *s->limits;
     s->least = pl_shared_least_bytes(s->asked->shared, s->problem, s->limits);
     s->place = pl_arrays_new(&s->arrays, s->num_stages + 1, sizeof *s->place);

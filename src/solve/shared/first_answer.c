@@ -346,7 +346,8 @@ static popliner_status begin_evenly(climb *c, bool by_needs) {
 
 static popliner_status prepare_climb(climb *c) {
     size_t n = c->num_units;
-    c->ways = (pl_ways_through){.problem = c->problem, .limits = &c->filter->limits};
+    c->ways = (pl_ways_through){
+        .problem = c->problem, .limits = &c->filter->limits, .stop = c->asked->stop};
     c->cuts = pl_arrays_new(&c->arrays, c->num_stages + 1, sizeof *c->cuts);
     c->best_cuts = pl_arrays_new(&c->arrays, c->num_stages + 1, sizeof *c->best_cuts);
     c->loads = pl_arrays_new(&c->arrays, c->num_stages, sizeof *c->loads);
@@ -362,6 +363,8 @@ static popliner_status prepare_climb(climb *c) {
 static popliner_status climb_from(climb *c, const pl_first_answer_wish *wish,
                                   const pl_split *split) {
     popliner_status status = prepare_climb(c);
+    if (c->ways.is_stopped)
+        return status;
     if (status == POPLINER_OK)
         status = begin_with_split(c, split);
     if (status == POPLINER_OK)

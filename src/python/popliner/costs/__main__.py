@@ -162,6 +162,20 @@ def _remedy(text: str, a: argparse.Namespace) -> str:
         "The JSON has", "--format json has")
 
 
+def _remedies(asked: Asked, table: Table) -> List[str]:
+    """The options of which each is enough alone to make the model fit."""
+    a, assumed, tried = asked.a, asked.assumed, []
+    if a.plan in (None, "llama") and not assumed.serves:
+        if a.host_experts is None and any(it.startswith("Experts") for it in table.notes):
+            tried.append(("--experts-on-host auto", {"host_experts": MAX_UNITS}))
+        if a.host_layers is None:
+            tried.append(("--layers-on-host auto", {"host_layers": MAX_UNITS}))
+        if a.kv_dtype is None and a.v_dtype is None and assumed.flash:
+            tried.append(("-ctk q8_0", {"kv_dtype": "q8_0"}))
+    return [option for option, members in tried if asked.solved(
+        asked.table(**members), without_reasons=True, without_second_proof=True).fits]
+
+
 def _planned(table: Table, a: argparse.Namespace, asked: Asked) -> str:
     """The text of the split for devices."""
     objective = "tokens" if any(it.kv and it.kv_tokens != 0 for it in table.units) else "headroom"
@@ -187,9 +201,8 @@ def _planned(table: Table, a: argparse.Namespace, asked: Asked) -> str:
         if a.plan is not None or a.format is None and message.text.startswith(
                 ("It would fit", "The JSON has")):
             tell(message.level, _remedy(message.text, a))
-    if not best.fits and not trains and a.host_experts is None and any(
-            it.startswith("Experts") for it in table.notes):
-        _say(Level.WARNING, "It may fit with --experts-on-host auto.")
+    for option in [] if best.fits or trains else _remedies(asked, table):
+        tell(Level.WARNING, f"It would fit with {option}.")
     if has_buffers and best.fits and best.headroom_tokens and a.plan is None:
         tell(Level.INFO, _room(asked, best))
     if objective == "tokens" and a.sequence is None and a.context is None:
@@ -296,8 +309,9 @@ def parser() -> argparse.ArgumentParser:
     size = _type("(.+)=([0-9]{1,18})", "NAME=SIZE, like batch=1", lambda it: (it[1], int(it[2])))
     device = _type("(?:([1-9][0-9]{0,2})x)?([0-9].*)", "sizes, like 24G,12G or 8x80G",
                    lambda it: [it[2]] * int(it[1] or 1))
-    p.add_argument("--context", "--tokens", "-c", type=whole, metavar="N",
-                   help="tokens of all sequences, instead of --sequence, like 32768 or 32K")
+    p.add_argument("--tokens", "--context", "-c", dest="context", type=whole, metavar="N",
+                   help="tokens of all sequences, instead of --sequence, like 32768 or 32K; "
+                   "llama.cpp has the other two names")
     share = _type(r"0?\.[0-9]*[1-9][0-9]*|1(?:\.0*)?", "a share, like 0.9", lambda it: float(it[0]))
     p.add_argument("--utilization", type=share, metavar="SHARE", help="with --devices: the part of "
                    "each that the server uses (default: vLLM's 0.92, before 0.21 0.9, or SGLang's)")
