@@ -26,19 +26,6 @@ size_t pl_choices_place(const pl_choices *choices, bool follows_split, size_t nu
     return follows_split ? num_stages : num_stages - stage;
 }
 
-bool pl_choices_store_the_same(const pl_choices *choices, size_t place, size_t other) {
-    const pl_variants *v = choices->variants;
-    bool is_so = true;
-    if (v != NULL) {
-        const pl_held own = pl_pipeline_held(&v->pipeline, place);
-        const pl_held others = pl_pipeline_held(&v->pipeline, other);
-        is_so = own.kept == others.kept && own.sets == others.sets;
-    }
-    for (size_t i = 0; is_so && i < choices->ways.count; ++i)
-        is_so = choices->ways.costs[i]->max_stages_to_end == 1;
-    return is_so || place == other;
-}
-
 popliner_status pl_ways_join(popliner_costs *const *costs, const char *const *names, size_t count,
                              popliner_error *error) {
     pl_choices *made = calloc(1, sizeof *made);

@@ -90,9 +90,6 @@ typedef struct pl_choices {
 size_t pl_choices_place(const pl_choices *choices, bool follows_split, size_t num_stages,
                         size_t stage);
 
-/* True if stages choose from the same memory at these places of a pipeline. */
-bool pl_choices_store_the_same(const pl_choices *choices, size_t place, size_t other);
-
 /* Makes a table choose between itself and others: costs[count], of which it is the first and
  * becomes the owner, also on failure. The names are static. Errors: MEMORY. */
 popliner_status pl_ways_join(popliner_costs *const *costs, const char *const *names, size_t count,

@@ -74,7 +74,6 @@ typedef struct step_search {
     uint64_t least_work;    /* with which that ends */
     pl_limits usual;        /* of stages that choose */
     chosen *choices;        /* [num_stages], of each a triangle; NULL: none choose */
-    size_t *like;           /* [num_stages] the first stage that chooses like this one */
 
     size_t *place;  /* [num_stages] first units, where the search wanders */
     pl_split split; /* the current one */
@@ -104,15 +103,6 @@ static bool begin_choices(step_search *s) {
     if (s->num_stages > MAX_CHOICES / num_intervals)
         return false;
     s->choices = pl_arrays_new(&s->arrays, s->num_stages * num_intervals, sizeof *s->choices);
-    s->like = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->like);
-    for (size_t k = 0; !s->arrays.failed && k < s->num_stages; ++k) {
-        const size_t own = pl_problem_place(p, s->num_stages, k);
-        size_t first = p->depends_on_ipu ? k : 0;
-        while (first < k && !pl_choices_store_the_same(
-                                p->costs->choices, pl_problem_place(p, s->num_stages, first), own))
-            ++first;
-        s->like[k] = first;
-    }
     return true;
 }
 
@@ -120,7 +110,7 @@ static bool begin_choices(step_search *s) {
 static pl_load choose(step_search *s, size_t k, size_t first, size_t end) {
     const pl_choices *of = s->problem.costs->choices;
     pl_wish wish = {s->usual, true};
-    chosen *own = &s->choices[s->like[k] * pl_triangle_size(s->num_units) +
+    chosen *own = &s->choices[k * pl_triangle_size(s->num_units) +
                               pl_triangle_place(s->num_units, first, end - 1)];
     const bool is_usual = s->most_bytes >= s->usual.max_peak_bytes;
     const popliner_interval stage = {first, end - 1, s->num_stages - k};
