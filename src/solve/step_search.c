@@ -484,37 +484,6 @@ static popliner_status try_even(step_search *s, popliner_error *error) {
     return k == s->num_stages && is_allowed(s) ? try_split(s, error) : POPLINER_OK;
 }
 
-/* Tries the stages whose cycles are the most even, with the smallest sum of squares. */
-static popliner_status try_most_even(step_search *s, popliner_error *error) {
-    const size_t row = s->num_units + 1;
-    const size_t num_places = (s->num_stages + 1) * row;
-    pl_arrays own = {0};
-    double *squares = pl_arrays_new(&own, num_places, sizeof *squares);
-    size_t *next = pl_arrays_new(&own, num_places, sizeof *next);
-    popliner_status status = own.failed ? pl_fail_memory(error, "the stages") : POPLINER_OK;
-    if (status != POPLINER_OK)
-        goto done;
-    for (size_t i = 0; i + 1 < num_places; ++i)
-        squares[i] = INFINITY;
-    for (size_t i = s->num_arcs; i-- > 0;) {
-        const pl_step_arc *arc = &s->arcs[i];
-        const double cycles = arc->cycles[0] + arc->cycles[1] + arc->cycles[2];
-        const double square = cycles * cycles + squares[arc->to];
-        if (square < squares[arc->from]) {
-            squares[arc->from] = square;
-            next[arc->from] = arc->to;
-        }
-    }
-    if (squares[0] < INFINITY) {
-        for (size_t k = 0, at = 0; k < s->num_stages; at = next[at])
-            s->split.first_units[k++] = at % row;
-        status = try_split(s, error);
-    }
-done:
-    pl_arrays_free(&own);
-    return status;
-}
-
 /* ---- the answer ---- */
 
 /* Makes the plan of the best split, and its step. */
@@ -657,8 +626,6 @@ static popliner_status run_step_search(step_search *s, popliner_error *error) {
     if (status != POPLINER_OK || s->q->is_even_only)
         return status;
     status = find_arcs(s, error);
-    if (status == POPLINER_OK && s->num_arcs < SIZE_MAX)
-        status = try_most_even(s, error);
     pl_step_game game;
     if (status == POPLINER_OK)
         status = begin_game(s, &game, error);

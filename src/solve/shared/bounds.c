@@ -59,6 +59,7 @@ static popliner_status least_sum(const pl_problem *p, const pl_limits *limits,
     for (size_t i = 0; is_known && i < num_stages * width; ++i) {
         const size_t stage = i / width;
         const size_t first = i % width;
+        const size_t count = pl_num_on_ipu(p, stage);
         const pl_stage_ends *ends = &ways.ends[stage];
         if (sums[i] == NONE || first == p->num_units)
             continue;
@@ -67,8 +68,8 @@ static popliner_status least_sum(const pl_problem *p, const pl_limits *limits,
             uint64_t *after = &sums[(stage + 1) * width + end];
             if (pl_stage_ends_have(ends, first, end))
                 *after = pl_smaller(
-                    *after, pl_add_cut_bytes(sums[i], pl_least_load(p, objective, limits, &own,
-                                                                    pl_num_on_ipu(p, stage))));
+                    *after,
+                    pl_add_cut_bytes(sums[i], pl_least_load(p, objective, limits, &own, count)));
         }
     }
     *sum = is_known ? sums[(num_stages + 1) * width - 1] : 0;
