@@ -23,8 +23,9 @@ typedef struct popliner_hint {
     const char *option; /* what to change, in the caller's words: "--num-ipus 3", "num_ipus 3" */
     const char *words;  /* its measured result; may be "" */
     bool is_measured;   /* the change was solved for, and this is what it gives: */
-    bool fits;
-    uint64_t bytes; /* of the fullest IPU */
+    bool fits;          /* within all limits */
+    bool is_fit_known;  /* false: the profile has a stage of it on several IPUs */
+    uint64_t bytes;     /* of the fullest IPU */
     size_t num_ipus;
 } popliner_hint;
 

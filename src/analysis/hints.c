@@ -68,6 +68,7 @@ static void add(hinting *h, const char *label, const trial *t, const char *optio
     if (t != NULL && t->is_known) {
         hint->is_measured = true;
         hint->fits = t->fits;
+        hint->is_fit_known = !t->has_verdict || t->verdict != POPLINER_FITS_UNKNOWN;
         hint->bytes = t->bytes;
         hint->num_ipus = t->num_ipus;
     }

@@ -295,8 +295,7 @@ static void add_work(const pl_certificate *c, pl_text *plain) {
 static void add_tightest(const pl_certificate *c, pl_text *plain) {
     const size_t worst = pl_certificate_tightest(c);
     const uint64_t limit_bytes = pl_certificate_limit(c, c->plan.stages[worst].ipu);
-    const uint64_t bytes = c->is_measured ? c->details[worst].need_bytes[c->input.need]
-                                          : c->plan.stages[worst].peak_bytes;
+    const uint64_t bytes = c->plan.stages[worst].peak_bytes;
     pl_text_format(plain, "The %s is stage %zu, with ",
                    limit_bytes < PL_NO_LIMIT ? "tightest" : "largest", worst);
     if (pl_certificate_has_verdicts(c))

@@ -171,12 +171,10 @@ uint64_t pl_certificate_limit(const pl_certificate *certificate, size_t ipu) {
 
 pl_fit pl_certificate_fit_of(const pl_certificate *certificate, size_t stage) {
     const pl_certificate *c = certificate;
-    const uint64_t limit_bytes = pl_certificate_limit(c, c->plan.stages[stage].ipu);
-    const uint64_t need_bytes = c->is_measured ? c->details[stage].need_bytes[c->input.need]
-                                               : c->plan.stages[stage].peak_bytes;
-    return need_bytes > limit_bytes                           ? PL_FITS_NOT
-           : c->is_measured && c->details[stage].num_ipus > 1 ? PL_FIT_UNKNOWN
-                                                              : PL_FITS;
+    const popliner_plan_stage *own = &c->plan.stages[stage];
+    return own->peak_bytes > pl_certificate_limit(c, own->ipu) ? PL_FITS_NOT
+           : c->is_measured && c->details[stage].num_ipus > 1  ? PL_FIT_UNKNOWN
+                                                               : PL_FITS;
 }
 
 /* Completes a plan that was given with what was measured of its IPUs, and with the costs. */

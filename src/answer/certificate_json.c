@@ -232,7 +232,7 @@ static void put_full_stage(const pl_certificate *c, size_t i, pl_json *json) {
     pl_put_text(json, "unit_from", c->input.unit_names[stage->first_unit]);
     pl_put_text(json, "unit_to", c->input.unit_names[stage->last_unit]);
     pl_certificate_known_json(json, "limit_bytes", limit_bytes < PL_NO_LIMIT, limit_bytes, 1);
-    pl_put_number(json, "need_bytes", d != NULL ? d->need_bytes[c->input.need] : stage->peak_bytes);
+    pl_put_number(json, "need_bytes", stage->peak_bytes);
     pl_certificate_put_fit(pl_certificate_fit_of(c, i), json);
     put_layers(c, stage, json);
     put_nodes(c, stage, json);
@@ -480,9 +480,9 @@ static void put_hints(const pl_certificate *c, pl_json *json) {
         pl_put_text(json, "label", hint->label);
         pl_put_text(json, "option", hint->option);
         pl_put_text(json, "text", hint->words);
-        pl_certificate_put_fit(!hint->is_measured ? PL_FIT_UNKNOWN
-                               : hint->fits       ? PL_FITS
-                                                  : PL_FITS_NOT,
+        pl_certificate_put_fit(!hint->is_measured || !hint->is_fit_known ? PL_FIT_UNKNOWN
+                               : hint->fits                              ? PL_FITS
+                                                                         : PL_FITS_NOT,
                                json);
         pl_certificate_known_json(json, "memory", hint->is_measured, hint->bytes, 1);
         pl_certificate_known_json(json, "ipus", hint->is_measured, hint->num_ipus, 1);

@@ -14,8 +14,7 @@ static const pl_certificate *evaluation_of(const popliner_together *t, size_t re
 
 /* Returns the need of the IPU of a stage in a report. */
 static uint64_t need_of(const popliner_together *t, size_t report, size_t stage) {
-    const pl_certificate *c = evaluation_of(t, report);
-    return c->details[stage].need_bytes[c->input.need];
+    return evaluation_of(t, report)->plan.stages[stage].peak_bytes;
 }
 
 /* The first report that needs most. */

@@ -132,14 +132,11 @@ void pl_stage_facts_columns(const pl_certificate *c, size_t stage, pl_sheet *she
     const bool is_compared = sheet->format == PL_FORMAT_KEPT;
     const uint64_t limit_bytes = sheet->is_naming ? 0 : pl_certificate_limit(c, own->ipu);
     const bool is_limited = limit_bytes < PL_NO_LIMIT;
-    const uint64_t need_bytes = sheet->is_naming ? 0
-                                : c->is_measured ? c->details[stage].need_bytes[c->input.need]
-                                                 : own->peak_bytes;
     PL_COLUMN(sheet, number, "stage", stage);
     PL_COLUMN(sheet, number, "ipu", own->ipu);
     PL_COLUMN(sheet, text, "from", c->input.unit_names[own->first_unit]);
     PL_COLUMN(sheet, text, "to", c->input.unit_names[own->last_unit]);
-    PL_COLUMN(sheet, number, is_compared ? "need_bytes" : "memory", need_bytes);
+    PL_COLUMN(sheet, number, is_compared ? "need_bytes" : "memory", own->peak_bytes);
     for (const fact *f = facts; f < facts + NUM_FACTS; f++) {
         if (f->column == NULL || !exists(c, f->which))
             continue;
@@ -153,7 +150,8 @@ void pl_stage_facts_columns(const pl_certificate *c, size_t stage, pl_sheet *she
             PL_COLUMN(sheet, known_ratio, name, v.is_known, v.number, v.divisor);
     }
     PL_COLUMN(sheet, known, "limit_bytes", is_limited, limit_bytes);
-    PL_COLUMN(sheet, change, "headroom_bytes", is_limited, (int64_t)(limit_bytes - need_bytes));
+    PL_COLUMN(sheet, change, "headroom_bytes", is_limited,
+              (int64_t)(limit_bytes - own->peak_bytes));
     PL_COLUMN(sheet, text, "verdict", verdict_of(c, stage));
 }
 

@@ -148,7 +148,8 @@ class Hint(NamedTuple):
     option: str  #: "num_ipus 3", "need at-most"
     words: str  #: what it was measured to give
     is_measured: bool  #: whether it was solved for; this is the answer:
-    fits: bool
+    fits: bool  #: within all limits
+    is_fit_known: bool  #: else the profile has a stage of it on several IPUs
     bytes: int
     num_ipus: int
 
