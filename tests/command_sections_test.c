@@ -22,6 +22,30 @@ enum { NUM_SECTIONS = sizeof sections / sizeof *sections };
 #define PRINT(result, path, ...)                                                                   \
     (test_write_bytes(path, "", 0), RUN_INTO(result, path, __VA_ARGS__))
 
+/* Files of costs whose plans have a part of memory, another unit of time, or no limit. */
+static void plans_of_costs_are_as_the_schema_says(void **state) {
+    (void)state;
+    static const char *const files[] = {"additive", "regions"};
+    json_error_t error;
+    char complaint[SCHEMA_COMPLAINT_SIZE];
+    json_t *schema = json_load_file(PROJECT_DIRECTORY "/docs/sections.schema.json", 0, &error);
+    assert_non_null(schema);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char costs[200];
+        const char *file = in_scratch("section.json");
+        snprintf(costs, sizeof costs, PROJECT_DIRECTORY "/data/costs/%s.json", files[i]);
+        PRINT(&run, file, costs, "-q", "--format", "json", "--output", "plan", "--schedule", "1f1b",
+              "-n", "3");
+        assert_int_equal(run.status, 0);
+        json_t *document = json_load_file(file, JSON_REJECT_DUPLICATES, &error);
+        assert_non_null(document);
+        if (!schema_accepts(schema, "plan", document, complaint))
+            fail_msg("%s: %s", files[i], complaint);
+        json_decref(document);
+    }
+    json_decref(schema);
+}
+
 /* Every section, by the schema, and only by its own part of it. */
 static void json_is_as_the_schema_says(void **state) {
     (void)state;
@@ -63,6 +87,7 @@ static void json_is_as_the_schema_says(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(json_is_as_the_schema_says),
+        SCRATCH_TEST(plans_of_costs_are_as_the_schema_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

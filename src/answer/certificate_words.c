@@ -65,11 +65,13 @@ const char *pl_certificate_per_tile(const pl_certificate *c, const char *words) 
     return c->input.chain != NULL ? words : "";
 }
 
-static const char *name_of_unit(const pl_certificate *c, popliner_objective objective) {
+/* The unit of so much of an objective. */
+static const char *name_of_unit(const pl_certificate *c, popliner_objective objective,
+                                uint64_t value) {
     const pl_objective_unit unit = unit_of(&c->plan, objective);
     bool is_time = unit == PL_UNIT_CYCLES || (unit == PL_UNIT_CUTS && c->input.cuts_per_unit > 1);
-    return unit == PL_UNIT_COUNT    ? pl_certificate_devices(c, 2)
-           : unit == PL_UNIT_TOKENS ? "tokens"
+    return unit == PL_UNIT_COUNT    ? pl_certificate_devices(c, (size_t)value)
+           : unit == PL_UNIT_TOKENS ? value == 1 ? "token" : "tokens"
            : is_time                ? c->input.time_unit
                                     : "bytes";
 }
@@ -82,7 +84,7 @@ const char *pl_certificate_splits(const pl_certificate *c) {
 
 /* Adds the value of an objective in its words: "peak 33590 bytes per tile". */
 static void add_value(const pl_certificate *c, const popliner_plan_value *value, pl_text *text) {
-    const char *unit = name_of_unit(c, value->objective);
+    const char *unit = name_of_unit(c, value->objective, value->value);
     /* more tokens than fill all windows take no more bytes */
     if (value->objective == POPLINER_OBJECTIVE_TOKENS && c->info.headroom_tokens == UINT64_MAX) {
         pl_text_add(text, "room for any number of tokens");
@@ -429,7 +431,7 @@ static void add_order(const pl_certificate *c, pl_text *text) {
                       "less than ");
     const uint64_t divisor = pl_certificate_divisor(c, c->plan.values[0].objective);
     add_number(text, c->plan.graph_bound, divisor);
-    pl_text_format(text, " %s", name_of_unit(c, c->plan.values[0].objective));
+    pl_text_format(text, " %s", name_of_unit(c, c->plan.values[0].objective, c->plan.graph_bound));
     if (c->plan.status != POPLINER_PLAN_INFEASIBLE && c->plan.graph_bound > 0)
         pl_text_format(text, " (gap %.2f %%)",
                        100 * ((double)c->plan.values[0].value / (double)c->plan.graph_bound - 1));
