@@ -280,9 +280,10 @@ static popliner_status choose_end(const step *t, size_t k, chosen so_far, bool *
     bool is_smallest = true;
     if (s->place[stage + 1] != SIZE_MAX)
         return go_on(t, k, so_far, is_fine);
+    const pl_stage_ends *ends = &s->ways.ends[stage];
     popliner_status status = POPLINER_OK;
     *is_fine = true;
-    for (size_t end = first + 1; end <= s->num_units && !must_end(s); ++end) {
+    for (size_t end = ends->from[first]; end < ends->to[first] && !must_end(s); ++end) {
         bool is_end_fine = true;
         if (!is_ok(s, stage, first, end))
             continue;
@@ -313,7 +314,7 @@ static popliner_status choose_begin(const step *t, size_t k, chosen so_far, bool
     popliner_status status = POPLINER_OK;
     bool is_any = true;
     *is_fine = true;
-    for (; status == POPLINER_OK && unit <= s->num_units && !must_end(s); ++unit) {
+    for (; status == POPLINER_OK && unit < s->num_units && !must_end(s); ++unit) {
         chosen with_begin = so_far;
         with_begin.cut_bytes = with_cut(s, so_far.cut_bytes, unit);
         s->place[stage] = unit;
@@ -430,17 +431,20 @@ static uint64_t term(const sweep *s, size_t kind, size_t stage, size_t first, si
 }
 
 /* Adds the stage at the front of the gap: computes sums[first][end] of `now` from those of
- * `next`. */
+ * `next`. Counts the additions as work. */
 static void extend_gap(const sweep *s, size_t kind, size_t stage, bool is_last,
                        const uint64_t *next, uint64_t *now) {
+    const pl_stage_ends *ends = &s->ways.ends[stage];
     size_t n = s->num_units;
     size_t width = n + 1;
     for (size_t i = 0; i < width * width; ++i)
         now[i] = NONE;
+    uint64_t num_added = width * width;
     for (size_t first = 0; first < n; ++first)
-        for (size_t middle = first + 1; middle <= n; ++middle) {
+        for (size_t middle = ends->from[first]; middle < ends->to[first]; ++middle) {
             if (!is_ok(s, stage, first, middle))
                 continue;
+            num_added += width - middle;
             /* the cut at the end of a gap belongs to the border */
             uint64_t own = kind == CUTS && is_last ? 0 : term(s, kind, stage, first, middle);
             uint64_t *sums = now + first * width;
@@ -450,6 +454,7 @@ static void extend_gap(const sweep *s, size_t kind, size_t stage, bool is_last,
                 sums[end] = sum < sums[end] ? sum : sums[end];
             }
         }
+    s->asked->shared->work += num_added / WORK_OF_GAP;
 }
 
 /* Fills one kind of sums for all gaps that end with end_stage, from the shortest on. */
@@ -463,7 +468,6 @@ static popliner_status fill_gaps_to(sweep *s, size_t kind, size_t first_stage, s
         next[i] = i % (width + 1) == 0 ? 0 : NONE;
     for (size_t stage = end_stage; status == POPLINER_OK && stage-- > first_stage;) {
         gap_sums *own = sums_of(s, stage, end_stage);
-        s->asked->shared->work += width * width * width / WORK_OF_GAP;
         s->gave_up = s->gave_up || s->asked->shared->work >= s->asked->most_work;
         s->is_stopped = pl_stop_is_wanted(s->asked->stop);
         if (s->gave_up || s->is_stopped)
