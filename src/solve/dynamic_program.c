@@ -5,16 +5,23 @@
  * the stage at this place, of the cut there and the cost in the row of the next place (see
  * solve/places.h). Where rows count stages, all places that are alike have one row.
  *
+ * Stages that are as long as they may be tell how far stages reach. A stage at a place begins at
+ * most at the unit F that the stages before it reach from the front, and at least at the unit B
+ * from which those from there on reach the end. Near the optimum these units are few, and rows have
+ * no others.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/plan.h"
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "costs/costs.h"
 #include "solve/choosing.h"
 #include "solve/places.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The rest of the chain has no split; larger than any sum of cut bytes. */
 #define NO_SPLIT UINT64_MAX
@@ -27,21 +34,22 @@ typedef struct program {
     size_t width; /* units + 1 */
     size_t max_stages;
     pl_places places;
+    size_t first;    /* the place of the first stage */
     bool counts;     /* rows count stages */
     uint64_t *rows;  /* [rows][width]: see row_of */
     uint64_t *after; /* [width] the cost of continuing at a unit: the cut, and the row after it */
+    size_t *front;   /* [places + 1]: F */
+    size_t *back;    /* [places + 1]: B */
+    uint8_t *begins; /* [width]: units that the stages of a row may begin with */
     pl_stage_ends ends;
-    size_t ends_place;      /* of which these are */
-    pl_stage_ends followed; /* the ends of the stage that begins with the marked unit */
-    uint8_t *begins;        /* [width] */
-    pl_arrays arrays;       /* own all but the ends */
+    size_t ends_place; /* of which these are */
+    pl_arrays arrays;  /* own all but the ends */
     bool is_stopped;
 } program;
 
 static void free_program(program *p) {
     pl_places_free(&p->places);
     pl_stage_ends_free(&p->ends);
-    pl_stage_ends_free(&p->followed);
     pl_arrays_free(&p->arrays);
 }
 
@@ -69,6 +77,25 @@ static pl_stage_rule rule_of(const program *p, size_t place) {
     return pl_stage_rule_of(p->problem, &p->limits, at->stage, at->to_end);
 }
 
+/* Finds how far stages reach: F and B. */
+static void find_reach(program *p) {
+    const size_t count = p->places.count;
+    pl_stage_rule rule = {0};
+    p->back[count] = p->width - 1;
+    for (size_t place = count; place-- > 0;) {
+        if (place + 1 == count || !are_alike(p, place, place + 1))
+            rule = rule_of(p, place);
+        p->back[place] = pl_stage_rule_first(&rule, p->back[p->places.items[place].next]);
+    }
+    memset(p->front, 0, (count + 1) * sizeof *p->front);
+    for (size_t place = p->first; place < count; ++place) {
+        size_t *next = &p->front[p->places.items[place].next];
+        if (place == p->first || !are_alike(p, place, place - 1))
+            rule = rule_of(p, place);
+        *next = pl_more(*next, pl_stage_rule_last(&rule, p->front[place]));
+    }
+}
+
 static popliner_status prepare_program(program *p, popliner_error *error) {
     const pl_problem *problem = p->problem;
     p->width = problem->num_units + 1;
@@ -81,7 +108,8 @@ static popliner_status prepare_program(program *p, popliner_error *error) {
     p->rows = pl_arrays_new(&p->arrays, p->max_stages * p->width, sizeof *p->rows);
     p->after = pl_arrays_new(&p->arrays, p->width, sizeof *p->after);
     p->begins = pl_arrays_new(&p->arrays, p->width, sizeof *p->begins);
-    p->ends_place = SIZE_MAX;
+    p->front = pl_arrays_new(&p->arrays, p->places.count + 1, sizeof *p->front);
+    p->back = pl_arrays_new(&p->arrays, p->places.count + 1, sizeof *p->back);
     return p->arrays.failed ? pl_fail_memory(error, "the tables of the dynamic program")
                             : POPLINER_OK;
 }
@@ -102,8 +130,12 @@ static popliner_status find_ends(program *p, size_t place, popliner_error *error
     if (p->is_stopped || (p->ends_place < SIZE_MAX && are_alike(p, place, p->ends_place)))
         return POPLINER_OK;
     const pl_stage_rule rule = rule_of(p, place);
+    memset(p->begins, 0, p->width * sizeof *p->begins);
+    for (size_t other = place + 1; other-- > p->first && are_alike(p, place, other);)
+        for (size_t unit = p->back[other]; unit <= p->front[other]; ++unit)
+            p->begins[unit] = 1;
     p->ends_place = place;
-    return pl_stage_ends_find(&p->ends, &rule, NULL, error);
+    return pl_stage_ends_find(&p->ends, &rule, p->begins, error);
 }
 
 /* Returns the cost of the cheapest end of a stage that begins with the unit. */
@@ -148,7 +180,7 @@ static popliner_status fill_row(program *p, size_t place, popliner_error *error)
  * budget. Ends as soon as the chain may end: a shorter list of cuts precedes all that continue it.
  * The cost so far is part of the comparison, because sums that were capped at PL_MAX_CUT_BYTES are
  * equal although their rests differ. */
-static popliner_status follow_rows(program *p, size_t place, uint64_t budget, pl_split *split,
+static popliner_status follow_rows(const program *p, size_t place, uint64_t budget, pl_split *split,
                                    popliner_error *error) {
     size_t n = p->width - 1;
     uint64_t used = 0;
@@ -158,16 +190,13 @@ static popliner_status follow_rows(program *p, size_t place, uint64_t budget, pl
         const pl_stage_rule rule = rule_of(p, place);
         if (!pl_split_append(split, unit))
             return pl_fail_memory(error, "the stages");
-        p->begins[unit] = 1;
-        PL_TRY(pl_stage_ends_find(&p->followed, &rule, p->begins, error));
-        p->begins[unit] = 0;
-        if (at->ends && used + p->counts <= budget && pl_stage_ends_have(&p->followed, unit, n))
+        if (at->ends && used + p->counts <= budget && pl_stage_rule_allows(&rule, unit, n))
             return POPLINER_OK;
         const uint64_t *rest = at->next < p->places.count ? row_of(p, at->next) : NULL;
         size_t cut = unit + 1;
         uint64_t with_cut = 0;
         for (; rest != NULL && cut < n; ++cut) {
-            if (rest[cut] == NO_SPLIT || !pl_stage_ends_have(&p->followed, unit, cut))
+            if (rest[cut] == NO_SPLIT || !pl_stage_rule_allows(&rule, unit, cut))
                 continue;
             with_cut = p->counts
                            ? used + 1
@@ -189,7 +218,7 @@ static popliner_status follow_rows(program *p, size_t place, uint64_t budget, pl
 static popliner_status take_row(program *p, size_t place, pl_split *best, bool *is_done,
                                 popliner_error *error) {
     const uint64_t least = row_of(p, place)[0];
-    uint64_t budget = p->counts ? p->max_stages : p->limits.max_cut_bytes;
+    uint64_t budget = p->counts ? p->max_stages - p->first : p->limits.max_cut_bytes;
     if (least == NO_SPLIT || least > budget)
         return POPLINER_OK;
     if (p->goal == PL_GOAL_FEWEST_CUT_BYTES || (p->counts && p->goal == PL_GOAL_FEWEST_STAGES))
@@ -204,20 +233,37 @@ static popliner_status take_row(program *p, size_t place, pl_split *best, bool *
     return status;
 }
 
-/* Solves within limits: goes through the rows from the last place on, until one has what is
- * wanted. */
+/* Goes through the rows from the last place on, until one has what is wanted. */
+static popliner_status go_through(program *p, pl_split *best, popliner_error *error) {
+    bool is_done = false;
+    find_reach(p);
+    p->ends_place = SIZE_MAX;
+    for (size_t place = p->places.count; !p->is_stopped && !is_done && place-- > p->first;) {
+        PL_TRY(fill_row(p, place, error));
+        if (!p->is_stopped && (p->places.items[place].begins || place == p->first))
+            PL_TRY(take_row(p, place, best, &is_done, error));
+    }
+    return POPLINER_OK;
+}
+
+/* Solves within limits. For any split of places that are alike it first tries as few stages as
+ * their lengths allow, which leaves few intervals. */
 static popliner_status solve_at_most(const program *asked, const pl_limits *limits, pl_split *best,
                                      bool *is_over, popliner_error *error) {
     program p = {
         .problem = asked->problem, .limits = *limits, .stop = asked->stop, .goal = asked->goal};
-    bool is_done = false;
     popliner_status status = prepare_program(&p, error);
-    for (size_t place = p.places.count;
-         status == POPLINER_OK && !p.is_stopped && !is_done && place-- > 0;) {
-        status = fill_row(&p, place, error);
-        if (status == POPLINER_OK && !p.is_stopped && p.places.items[place].begins)
-            status = take_row(&p, place, best, &is_done, error);
+    if (status == POPLINER_OK && p.goal == PL_GOAL_ANY && p.places.num_special == 0 &&
+        !p.problem->is_mapped && p.places.count > 0) {
+        find_reach(&p);
+        for (p.first = p.places.count - 1; p.first > 0 && p.back[p.first] > 0;)
+            --p.first;
     }
+    if (status == POPLINER_OK && p.first > 0)
+        status = go_through(&p, best, error);
+    p.first = 0;
+    if (status == POPLINER_OK && best->num_stages == 0)
+        status = go_through(&p, best, error);
     *is_over = p.is_stopped;
     free_program(&p);
     return status;

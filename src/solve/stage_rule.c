@@ -57,6 +57,25 @@ pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_limits *limit
     };
 }
 
+/* Returns the largest end that placements allow a stage that begins with the unit; the unit itself
+ * if it must not be on the IPU. O(placements). */
+static size_t placed_end(const pl_stage_rule *rule, size_t first_unit) {
+    const popliner_solver_options *o = rule->problem->options;
+    size_t end = rule->problem->num_units;
+    for (size_t i = 0; i < o->num_placements; ++i)
+        if (o->placements[i].unit >= first_unit && o->placements[i].ipu != rule->ipu)
+            end = pl_fewer(end, o->placements[i].unit);
+    return end;
+}
+
+/* True if cuts, sizes and placements allow the interval. */
+static bool has_right_ends(const pl_stage_rule *rule, size_t first_unit, size_t end_unit) {
+    const pl_problem *p = rule->problem;
+    return p->may_cut[first_unit] != 0 && p->may_cut[end_unit] != 0 &&
+           end_unit >= p->min_end[first_unit] && end_unit <= p->max_end[first_unit] &&
+           end_unit <= placed_end(rule, first_unit);
+}
+
 /* True if the cycles, with the time of both cuts, are within the limits. */
 static bool is_busy_enough(const pl_stage_rule *rule, size_t first_unit, size_t end_unit,
                            uint64_t cycles) {
@@ -67,8 +86,21 @@ static bool is_busy_enough(const pl_stage_rule *rule, size_t first_unit, size_t 
     return busy <= rule->max_busy_cycles && busy >= rule->min_busy_cycles;
 }
 
-/* Sets ok[0 ... count - 1] to whether stages may have the ends from `end_unit` on, which sizes and
- * placements allow. */
+bool pl_stage_rule_allows(const pl_stage_rule *rule, size_t first_unit, size_t end_unit) {
+    const popliner_costs *costs = rule->problem->costs;
+    if (!has_right_ends(rule, first_unit, end_unit))
+        return false;
+    if (rule->problem->chooser != NULL)
+        return pl_chooser_allows(rule, first_unit, end_unit);
+    uint64_t peak_bytes = popliner_costs_peak(costs, first_unit, end_unit - 1, rule->to_end);
+    uint64_t cycles = popliner_costs_cycles(costs, first_unit, end_unit - 1);
+    return peak_bytes <= rule->max_peak_bytes && peak_bytes >= rule->min_peak_bytes &&
+           cycles <= rule->max_cycles && cycles >= rule->min_cycles &&
+           is_busy_enough(rule, first_unit, end_unit, cycles);
+}
+
+/* Sets ok[0 ... count - 1] to pl_stage_rule_allows for the ends from `end_unit` on, which cuts,
+ * sizes and placements reach. */
 static void mark_ends(const pl_stage_rule *rule, size_t first_unit, size_t end_unit, size_t count,
                       uint8_t *ok) {
     const pl_problem *p = rule->problem;
@@ -104,8 +136,7 @@ static bool is_over(const pl_stage_rule *rule, size_t first, size_t end) {
                                  rule->max_cycles, rule->max_peak_bytes);
 }
 
-/* Sets placed[units] to the largest end that placements allow a stage that begins with each unit;
- * the unit itself if it must not be on the IPU. O(units + placements). */
+/* Sets placed[units] to the placed_end of each. O(units + placements). */
 static void find_placed_ends(const pl_stage_rule *rule, size_t *placed) {
     const popliner_solver_options *o = rule->problem->options;
     const size_t n = rule->problem->num_units;
@@ -166,6 +197,36 @@ size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits
 void pl_stage_ends_free(pl_stage_ends *ends) {
     pl_arrays_free(&ends->arrays);
     *ends = (pl_stage_ends){0};
+}
+
+/* True if no limit excludes that a stage has these units. If none excludes it, none does for
+ * fewer. */
+static bool may_have(const pl_stage_rule *rule, size_t first, size_t end) {
+    return end <= first || (end <= rule->problem->max_end[first] && !is_over(rule, first, end));
+}
+
+size_t pl_stage_rule_last(const pl_stage_rule *rule, size_t first) {
+    size_t last = first;
+    for (size_t over = rule->problem->num_units + 1; last + 1 < over;) {
+        const size_t middle = last + (over - last) / 2;
+        if (may_have(rule, first, middle))
+            last = middle;
+        else
+            over = middle;
+    }
+    return last;
+}
+
+size_t pl_stage_rule_first(const pl_stage_rule *rule, size_t end) {
+    size_t first = 0;
+    for (size_t last = end; first < last;) {
+        const size_t middle = first + (last - first) / 2;
+        if (may_have(rule, middle, end))
+            last = middle;
+        else
+            first = middle + 1;
+    }
+    return first;
 }
 
 popliner_status pl_stage_ends_find(pl_stage_ends *ends, const pl_stage_rule *rule,

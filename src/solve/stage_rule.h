@@ -32,6 +32,9 @@ typedef struct pl_stage_rule {
 pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_limits *limits, size_t stage,
                                size_t stages_to_end);
 
+/* True if the units first_unit ... end_unit - 1 may be this stage. O(placements). */
+bool pl_stage_rule_allows(const pl_stage_rule *rule, size_t first_unit, size_t end_unit);
+
 /* Returns how many of the first places have a rule of their own. From there on, limits, speeds and
  * links of IPUs and placements are the same for all places. At most max_stages; all with a device
  * map. O(placements + stages * (limits + speeds)). */
@@ -67,5 +70,11 @@ static inline bool pl_stage_ends_have(const pl_stage_ends *ends, size_t first_un
 static inline uint8_t *pl_stage_ends_marks(const pl_stage_ends *ends, size_t first_unit) {
     return ends->ok + ends->row[first_unit];
 }
+
+/* Return the last end that a stage may have that begins with the unit or an earlier one, and the
+ * first unit that a stage may begin with that has the end or a later one; at least, and at most:
+ * minima, placements and rules of single cuts are ignored. O(log n). */
+size_t pl_stage_rule_last(const pl_stage_rule *rule, size_t first_unit);
+size_t pl_stage_rule_first(const pl_stage_rule *rule, size_t end);
 
 #endif
