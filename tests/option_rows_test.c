@@ -104,11 +104,11 @@ static void every_row_has_help_that_fits(void **state) {
         kind_word topic;
         count++;
         assert_true(strlen(o->help) <= HELP_COLUMNS);
-        assert_true(help_has(o->name));
+        assert_true(kind_help.parse(o->name, &(const char *){NULL}, &(problem){.row = o}));
         for (const char *name = o->topics; *name != '\0'; name += strspn(name, " ")) {
             const size_t length = strcspn(name, " ");
             bool is_found = false;
-            for (int k = 0; help_topic_at(k, &topic); k++)
+            for (int k = 0; kind_word_at(&kind_help, k, &topic); k++)
                 is_found = is_found ||
                            (strlen(topic.name) == length && memcmp(topic.name, name, length) == 0);
             if (!is_found)
@@ -134,7 +134,7 @@ static void every_row_has_help_that_fits(void **state) {
 static void help_on_every_topic_fits(void **state) {
     (void)state;
     kind_word topic;
-    for (int i = 0; help_topic_at(i, &topic); i++) {
+    for (int i = 0; kind_word_at(&kind_help, i, &topic); i++) {
         char *text = NULL;
         size_t size = 0;
         FILE *file = open_memstream(&text, &size);
@@ -418,7 +418,7 @@ static void every_relation_is_provoked(void **state) {
 
 /* ---- messages ---- */
 
-/* The ten of the design that need no profile, and the nearest name of each kind. */
+/* Those of the design that need no profile, and the nearest name of each kind. */
 static void messages_say_what_would_be_right(void **state) {
     (void)state;
     static const struct {
@@ -445,9 +445,6 @@ static void messages_say_what_would_be_right(void **state) {
          "--need: not with --solver popliner, whose memory model has no bounds"},
         {{"--output=optimum", "--output=torch"},
          "--output torch: optimum is printed already; give --output torch=FILE"},
-        {{"--diagnose", "--num-ipus=4"},
-         "--num-ipus: does nothing here; it is for --solve, --output plan, --evaluate and --output "
-         "page"},
         {{"--sovle"}, "--sovle: unknown option; did you mean --solve?"},
         {{"--schedule=popar"}, "--schedule popar: popar is unknown; did you mean popart?"},
         {{"--schedule=quick"},

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "command/progress.h"
+#include "command/log.h"
 
 enum { COLUMNS = 120, READ_MOST = 1 << 16 };
 

@@ -498,7 +498,7 @@ popliner_status popliner_certificate_add_message(popliner_certificate *callers,
     if ((unsigned)level > POPLINER_LEVEL_ERROR || text == NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE, "there is no message of level %d, or no text",
                        (int)level);
-    pl_messages_add(&certificate->messages, level, text, false);
+    pl_messages_add_lines(&certificate->messages, level, text);
     return check_messages(certificate, error);
 }
 

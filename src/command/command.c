@@ -10,8 +10,6 @@
 
 #include "command/commands.h"
 #include "command/option_table.h"
-#include "command/progress.h"
-#include "command/run_files.h"
 #include "popliner/popliner.h"
 
 static int exit_status(popliner_status status) {
@@ -32,11 +30,19 @@ static int exit_status(popliner_status status) {
     return 4;
 }
 
-static void warn_of_unused(session *s) {
+/* Refuses options that nothing uses; with actions of PopLiner 1.0.0 some only cause a warning. */
+static popliner_status check_uses(session *s, popliner_error *error) {
+    const unsigned actions = s->options.actions;
+    const bool is_original = actions != 0 && (actions & ~(unsigned)OLD_ACTIONS) == 0;
     char text[UNUSED_BYTES];
     for (size_t i = 0; i < num_options; i++)
-        if (options_say_unused(&s->options, i, text))
+        if (!options_say_unused(&s->options, i, text))
+            continue;
+        else if (is_original && (option_table[i].uses & OR_WARNED) != 0)
             session_warn(s, "%s.", text);
+        else
+            return fail_usage(error, "%s", text);
+    return POPLINER_OK;
 }
 
 /* Reads the profile, and what it is compared with; refuses what cannot be done, before anything is
@@ -70,10 +76,10 @@ static popliner_status perform_on_profile(session *s, popliner_error *error) {
 
 static popliner_status perform(session *s, popliner_error *error) {
     const options *o = &s->options;
-    TRY(request_check(o, error));
-    TRY(outputs_check(o, error));
+    TRY(check_uses(s, error));
+    TRY(request_check(s, error));
+    TRY(outputs_check(s, error));
     TRY(check_run_files(o, error));
-    warn_of_unused(s);
     return o->costs != NULL          ? solve_costs_and_print(s, error)
            : options_are_together(o) ? reports_split_and_print(s, error)
                                      : perform_on_profile(s, error);

@@ -61,13 +61,10 @@ const popliner_costs *answer_costs(const session *s);
 popliner_status answer_tell(session *s, const popliner_costs *costs, popliner_error *error);
 
 /* Tells the log what the answer says of its plan. */
-void answer_log(session *s);
+void answer_log(const session *s);
 
 /* Finds what would help. */
 popliner_status answer_find_hints(session *s, popliner_error *error);
-
-/* Finds what would help where it is shown, and prints and writes all that is made of the split. */
-popliner_status answer_output(session *s, popliner_error *error);
 
 /* ---- several splits in one table ---- */
 
@@ -102,9 +99,9 @@ typedef struct material {
     const popliner_comparison *comparison; /* of --compiled */
 } material;
 
-/* Refuses what plans for frameworks are known to lack before anything is solved. Errors: USAGE,
- * MEMORY. */
-popliner_status outputs_check(const options *o, popliner_error *error);
+/* Refuses what plans for frameworks are known to lack before anything is solved; the request was
+ * checked. Errors: USAGE, MEMORY. */
+popliner_status outputs_check(const session *s, popliner_error *error);
 
 /* Stores the analysis, and prints and writes all outputs of the input alone. */
 popliner_status outputs_of_profile(session *s, popliner_error *error);

@@ -9,7 +9,6 @@
 
 #include "command/commands.h"
 #include "command/option_table.h"
-#include "command/run_files.h"
 
 /* ---- the other side ---- */
 
@@ -69,12 +68,11 @@ static void check_growth(session *s, const popliner_changes *changes) {
                  is_main ? "" : popliner_name_of(POPLINER_NAMED_GROWTH, (size_t)of),
                  changes->max_percents[of]);
         if (changes->num_compared[of] == 0)
-            log_message(&s->log, POPLINER_LEVEL_WARNING,
-                        "%s: %s%s, so nothing can be said of growth.", rule,
-                        !is_main                     ? "there are none on both sides"
-                        : changes->deciding->has_now ? s->options.compare
-                                                     : s->options.profile,
-                        is_main ? " has no split" : "");
+            session_warn(s, "%s: %s%s, so nothing can be said of growth.", rule,
+                         !is_main                     ? "there are none on both sides"
+                         : changes->deciding->has_now ? s->options.compare
+                                                      : s->options.profile,
+                         is_main ? " has no split" : "");
         if (changes->num_exceeded[of] == 0)
             continue;
         const popliner_change *most = changes->exceeded[of][0];

@@ -7,33 +7,26 @@
 
 /* ---- a profile in which no layer was found ---- */
 
-/* Tells the log, and pages of the profile. */
-static popliner_status say(session *s, popliner_level level, const char *text,
-                           popliner_error *error) {
-    log_message(&s->log, level, "%s", text);
-    return popliner_analysis_add_message(s->analysis, level, text, error);
-}
-
 /* Names a regex that would find layers. A stored analysis has no other layers. */
 static popliner_status tell_candidates(session *s, popliner_error *error) {
     popliner_diagnosis *diagnosis = NULL;
-    char text[8000];
     popliner_status status =
         s->options.load_from_file
             ? POPLINER_OK
             : popliner_analysis_diagnose(s->analysis, POPLINER_MEMORY_MODEL_POPLINER, false, 0,
                                          SIZE_MAX, &diagnosis, error);
-    if (status == POPLINER_OK && diagnosis != NULL && *diagnosis->suggested_regex != '\0') {
-        snprintf(text, sizeof text, "--layer-name-regex '%s' would find %zu layers, as in '%s'.",
-                 diagnosis->suggested_regex, diagnosis->suggested_layers,
-                 diagnosis->suggestion_example);
-        status = say(s, POPLINER_LEVEL_WARNING, text, error);
-    }
+    if (status == POPLINER_OK && diagnosis != NULL && *diagnosis->suggested_regex != '\0')
+        session_warn(s, "--layer-name-regex '%s' would find %zu layers, as in '%s'.",
+                     diagnosis->suggested_regex, diagnosis->suggested_layers,
+                     diagnosis->suggestion_example);
     popliner_diagnosis_free(diagnosis);
     return status;
 }
 
 popliner_status can_split(session *s, popliner_error *error) {
+    static const char no_layer[] =
+        "No layer was found, so there is nothing to split: give --layer-name-regex a regex that "
+        "finds the layers in the names of operations, or --num-ipus 1.";
     const popliner_layer_finding *layers = NULL;
     size_t count = 0;
     TRY(popliner_analysis_layers(s->analysis, &layers, &count, error));
@@ -43,10 +36,8 @@ popliner_status can_split(session *s, popliner_error *error) {
     if (s->can_split)
         return POPLINER_OK;
     s->failed_softly = true;
-    TRY(say(s, POPLINER_LEVEL_ERROR,
-            "No layer was found, so there is nothing to split: give --layer-name-regex a regex "
-            "that finds the layers in the names of operations, or --num-ipus 1.",
-            error));
+    log_message(&s->log, POPLINER_LEVEL_ERROR, "%s", no_layer);
+    TRY(popliner_analysis_add_message(s->analysis, POPLINER_LEVEL_ERROR, no_layer, error));
     return tell_candidates(s, error);
 }
 
@@ -82,7 +73,7 @@ static popliner_status judge(session *s, const popliner_diagnosis *diagnosis,
     const double difference = (double)diagnosis->truth_bytes - (double)diagnosis->explained_bytes;
     const double allowed = (double)diagnosis->truth_bytes * asked->unexplained_percent / 100;
     for (size_t i = 0; i < diagnosis->num_contradictions; i++)
-        log_message(&s->log, POPLINER_LEVEL_WARNING, "%s", diagnosis->contradictions[i]);
+        session_warn(s, "%s", diagnosis->contradictions[i]);
     if (contradicts && asked->contradiction)
         return fail(error, POPLINER_ERROR_INPUT,
                     "%s: the diagnosis does not add up (see the warnings), which --fail-on "
@@ -91,11 +82,11 @@ static popliner_status judge(session *s, const popliner_diagnosis *diagnosis,
     if (difference > allowed || -difference > allowed) {
         s->failed_softly = true;
         if (!screen_is_used(s))
-            log_message(&s->log, POPLINER_LEVEL_WARNING,
-                        "%llu of %llu bytes are explained at the bottleneck: that is not within "
-                        "--fail-on unexplained=%g%%, so the exit status is 1.",
-                        (unsigned long long)diagnosis->explained_bytes,
-                        (unsigned long long)diagnosis->truth_bytes, asked->unexplained_percent);
+            session_warn(s,
+                         "%llu of %llu bytes are explained at the bottleneck: that is not within "
+                         "--fail-on unexplained=%g%%, so the exit status is 1.",
+                         (unsigned long long)diagnosis->explained_bytes,
+                         (unsigned long long)diagnosis->truth_bytes, asked->unexplained_percent);
     }
     s->failed_softly = s->failed_softly || contradicts || session_num_breaches(s) > 0;
     return POPLINER_OK;

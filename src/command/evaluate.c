@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "command/commands.h"
-#include "command/progress.h"
 
 /* ---- the split ---- */
 
@@ -167,10 +166,10 @@ static popliner_status read_ipu(session *s, size_t ipu, const char *path,
 /* Warns of data that is so far from what was predicted that it may be of something else. */
 static void doubt(session *s, const popliner_comparison *comparison) {
     if (comparison->data_ratio * 6 < 5 || comparison->data_ratio * 5 > 6)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "--compiled %s: has %.2f times the data that was predicted: is it a "
-                    "pipeline of this model with this split and this --schedule?",
-                    s->options.compiled, comparison->data_ratio);
+        session_warn(s,
+                     "--compiled %s: has %.2f times the data that was predicted: is it a "
+                     "pipeline of this model with this split and this --schedule?",
+                     s->options.compiled, comparison->data_ratio);
 }
 
 popliner_status compiled_and_print(session *s, popliner_error *error) {

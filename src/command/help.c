@@ -83,7 +83,8 @@ static const topic topics[] = {
 };
 enum { NUM_TOPICS = sizeof topics / sizeof *topics };
 
-bool help_topic_at(int i, kind_word *word) {
+/* The topic at this place, with its title as help, "all" being the last; false after it. */
+static bool topic_at(int i, kind_word *word) {
     if (i > NUM_TOPICS)
         return false;
     *word = i == NUM_TOPICS ? (kind_word){"all", i, "all options", NULL}
@@ -108,25 +109,20 @@ static const option *find_option(const char *name) {
     return NULL;
 }
 
-bool help_has(const char *name) {
-    return *name == '\0' || strcmp(name, "all") == 0 || find_topic(name) != NULL ||
-           find_option(name) != NULL;
-}
-
 static bool parse_topic(const char *text, void *field, problem *why) {
     if (text != NULL)
         text += strspn(text, "-");
     *(const char **)field = text == NULL ? "" : text;
-    if (text == NULL || help_has(text))
+    if (text == NULL || *text == '\0' || strcmp(text, "all") == 0 || find_topic(text) != NULL ||
+        find_option(text) != NULL)
         return true;
-    char hint[NEAREST_HINT_BYTES];
     nearest n = kind_nearest(why->row->kind, text, strlen(text));
     for (size_t i = 0; i < num_options; i++)
         nearest_offer(&n, option_table[i].name, strlen(option_table[i].name));
-    return problem_is(why, "no such topic%s", nearest_hint(&n, "", "; --help lists them", hint));
+    return problem_is(why, "no such topic%s", nearest_hint(&n, "", "; --help lists them").text);
 }
 
-const value_kind kind_help = {.parse = parse_topic, .word_at = help_topic_at, .is_optional = true};
+const value_kind kind_help = {.parse = parse_topic, .word_at = topic_at, .is_optional = true};
 
 /* ---- rows ---- */
 

@@ -52,34 +52,35 @@ static int kind_find(const value_kind *kind, const char *name, size_t length) {
 }
 
 /* Its words, with ", " between them. */
-enum { CHOICES_BYTES = 640 };
-static const char *kind_words(const value_kind *kind, char text[CHOICES_BYTES]) {
+typedef struct choices {
+    char text[640];
+} choices;
+static choices kind_words(const value_kind *kind) {
     kind_word word;
     size_t length = 0;
-    *text = '\0';
-    for (int i = 0; kind_word_at(kind, i, &word) && length < CHOICES_BYTES; i++)
-        length += (size_t)snprintf(text + length, CHOICES_BYTES - length, "%s%s",
+    choices all = {""};
+    for (int i = 0; kind_word_at(kind, i, &word) && length < sizeof all.text; i++)
+        length += (size_t)snprintf(all.text + length, sizeof all.text - length, "%s%s",
                                    i == 0 ? "" : ", ", word.name);
-    return text;
+    return all;
 }
 
 static bool no_word(const char *name, size_t length, problem *why) {
     enum { MOST_LISTED = 6 };
     const value_kind *kind = why->row->kind;
-    char words[CHOICES_BYTES];
-    char hint[NEAREST_HINT_BYTES];
     kind_word word;
     int count = 0;
     const nearest n = kind_nearest(kind, name, length);
     while (kind_word_at(kind, count, &word))
         count++;
-    if (*nearest_hint(&n, "", "", hint) != '\0')
-        return problem_is(why, "%.*s is unknown%s", (int)length, name, hint);
+    if (n.best != NULL)
+        return problem_is(why, "%.*s is unknown%s", (int)length, name,
+                          nearest_hint(&n, "", "").text);
     if (kind->expected == NULL && count > MOST_LISTED)
         return problem_is(why, "%.*s is unknown; --help %s lists what there is", (int)length, name,
                           why->row->name);
     return problem_is(why, "expected %s%s", kind->expected == NULL ? "one of " : kind->expected,
-                      kind->expected == NULL ? kind_words(kind, words) : "");
+                      kind->expected == NULL ? kind_words(kind).text : "");
 }
 
 int option_word(const char *name, size_t length, problem *why) {
@@ -195,12 +196,10 @@ static bool parse_objectives(const char *text, void *field, problem *why) {
         for (size_t i = 0; i < asked->count; i++)
             is_new = is_new && asked->names[i] != number;
         if (!is_new) {
-            char hint[NEAREST_HINT_BYTES];
-            char words[CHOICES_BYTES];
             const nearest n = number < 0 ? kind_nearest(why->row->kind, name, length)
                                          : nearest_begin(name, length);
             return problem_is(why, "expected some of %s, each once, separated by commas%s",
-                              kind_words(why->row->kind, words), nearest_hint(&n, "", "", hint));
+                              kind_words(why->row->kind).text, nearest_hint(&n, "", "").text);
         }
         asked->names[asked->count++] = number;
         name = name[length] == '\0' ? NULL : name + length + 1;

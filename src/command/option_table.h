@@ -92,7 +92,7 @@ popliner_status option_note(const option *o, const char *value, options *result,
                             popliner_error *error);
 
 /* A relation between options. Its sides are options, with blanks between them; "slack
- * recompute=auto": of some options values with this word count alone. relations.c has what is no
+ * recompute=auto": of some options values with this word count alone. options_check.c has what is no
  * word of a value: "num-ipus=range", "costs" for a file of costs, and so on. */
 typedef struct option_relation {
     const char *subject;
@@ -111,16 +111,12 @@ extern const size_t num_option_relations;
 /* The last value of an option; NULL if it was not given. */
 const char *option_value_given(const options *o, const char *name);
 
-/* Finds the first that was given of a list such as "slack recompute=auto", and writes how messages
- * call it: "--slack", "--recompute auto", "several --report". */
-enum { SAID_BYTES = 100 };
-bool option_find_given(const options *o, const char *list, char said[SAID_BYTES]);
+/* Whether something was given of a list such as "slack recompute=auto". */
+bool options_have(const options *o, const char *list);
 
+enum { SAID_BYTES = 100 };
 /* "--output tiles", "--memory-totals". */
 const char *option_name_wanted(const wanted_output *w, char text[SAID_BYTES]);
-
-/* Rejects options that exclude each other, or lack another. Errors: USAGE. */
-popliner_status options_check_relations(const options *o, popliner_error *error);
 
 /* Returns the number of a word of the option; -1 if it has no such word, which *why then says. */
 int option_word(const char *name, size_t length, problem *why);
@@ -197,13 +193,6 @@ extern const size_t num_outputs;
 const output *output_find(const char *name, size_t length);
 
 /* ---- help, made of these rows and those of outputs: an overview, topics, single options ---- */
-
-/* True if there is help on a topic, or on the option of this name. */
-bool help_has(const char *topic);
-
-/* Sets *word to the topic at this place, with its title as help, "all" being the last; false after
- * it. */
-bool help_topic_at(int i, kind_word *word);
 
 /* Prints the help on one of these; "" is the overview of 33 lines. */
 void help_print(FILE *stream, const char *topic);

@@ -305,4 +305,29 @@ bool options_replace_layout(const options *o);
 /* Whether the schedule is one whose early stages keep activations. */
 bool options_keep_activations(const options *o);
 
+/* ---- the files that a run reads and writes: run_files.c ---- */
+
+/* Finds the reports of a directory, its sub-directories with a profile.pop, that --report asks for:
+ * their names, in its order, of all in theirs, then NULL. One block
+ * for the caller to free, also after an error. Errors: INPUT for a directory that has no reports,
+ * USAGE for a name that none of them has, MEMORY. */
+popliner_status report_names_find(const options *o, char ***names, popliner_error *error);
+
+/* Refuses what cannot be written, is to be written by two options, is read, or is a profile or
+ * debug information, by its content. Files are the same if device and inode are; where there
+ * is none yet, if folder and name are. Changes nothing. Errors: USAGE, OUTPUT, MEMORY; those of
+ * --report. O(files * files). */
+popliner_status check_run_files(const options *o, popliner_error *error);
+
+/* What INPUT is, by its content. */
+typedef enum input_kind {
+    INPUT_PROFILE, /* a profile or a directory; also what cannot be read, which reading reports */
+    INPUT_STORED,  /* an analysis that was stored */
+    INPUT_COSTS,   /* a file of costs; "-": standard input */
+    INPUT_DEBUG,   /* debug information, which is no INPUT */
+} input_kind;
+
+/* Reads the first bytes of a regular file; a name that ends with .pop is that of a profile. */
+input_kind input_kind_of(const char *path);
+
 #endif

@@ -1,12 +1,12 @@
-/* Settles what depends on several options, and rejects those without effect.
+/* Relations between options: settles what depends on several, and rejects those that exclude each
+ * other, or have no effect.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/option_table.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "command/run_files.h"
 
 /* ---- outputs ---- */
 
@@ -59,16 +59,248 @@ bool options_add_output(wanted_list *list, const wanted_output *w) {
     return true;
 }
 
+/* ---- what was given ---- */
+
+const char *option_value_given(const options *o, const char *name) {
+    const repeated *texts = &o->given[option_find(name, strlen(name)) - option_table];
+    return texts->count == 0 ? NULL : texts->texts[texts->count - 1];
+}
+
+/* Whether a value of an option is the word, or a list that has it: "5,layers=3" has "layers". */
+static bool has_word(const char *value, const char *word, size_t length) {
+    for (; value != NULL; value = strchr(value, ','), value += value != NULL)
+        if (strncmp(value, word, length) == 0 && strchr(",:=.", value[length]) != NULL)
+            return true; /* strchr also finds the end */
+    return false;
+}
+
+/* ---- what relations name ---- */
+
+static bool is_name(const char *known, const char *name, size_t size) {
+    return strlen(known) == size && memcmp(known, name, size) == 0;
+}
+
+const char *option_name_wanted(const wanted_output *w, char text[SAID_BYTES]) {
+    const bool is_output = strcmp(w->option, "output") == 0;
+    snprintf(text, SAID_BYTES, "--%s%s%s", w->option, is_output ? " " : "",
+             is_output ? w->what->name : "");
+    return text;
+}
+
+/* The first output of which "output:NAME" holds; NULL: there is none. */
+static const wanted_output *find_output(const options *o, const char *name, size_t size) {
+    for (const wanted_output *w = o->outputs.items; w < o->outputs.items + o->outputs.count; w++) {
+        const output *what = w->what;
+        const bool is_plan = what->kind == OUTPUT_FRAMEWORK;
+        const bool is_of_split = /* the one of --solve or --evaluate */
+            what->kind == OUTPUT_TRACE
+                ? (o->actions & (SOLVE | EVALUATE)) != 0
+                : what->kind != OUTPUT_REPORT && !is_plan && (what->implied & SOLVE) != 0;
+        if ((!what->takes_costs && is_name("output:profile", name, size)) ||
+            (!what->takes_reports && is_name("output:report", name, size)) ||
+            (is_of_split && is_name("output:split", name, size)) ||
+            (is_plan && is_name("output:framework", name, size)) ||
+            (what->kind == OUTPUT_ORIGINAL && w->path == NULL &&
+             is_name("output:original", name, size)))
+            return w;
+    }
+    return NULL;
+}
+
+/* A fact that is neither an option nor a word of its value. */
+typedef struct fact {
+    const char *name; /* NULL: none has the name */
+    bool holds;
+    const char *said; /* how messages call it: this, and its value */
+    const char *value;
+} fact;
+
+static fact find_fact(const options *o, const char *name, size_t size) {
+    const by_ipu *limits = &o->lists[LIST_LIMITS];
+    const char *schedule = o->schedule.text;
+    const bool is_range = o->num_ipus.range.last > 0 && o->total_ipus == 0; /* else a length */
+    const fact facts[] = {
+        {"costs", o->costs != NULL, "a file of costs", ""},
+        {"fixed-cuts", options_fix_cuts(o), "--evaluate of a file of costs", ""},
+        {"stored", o->load_from_file, "a stored analysis", ""},
+        {"report=several", options_are_together(o), "several --report", ""},
+        {"num-ipus=range", is_range, "a range of --num-ipus", ""},
+        {"mem-per-tile=range", limits->range.last > 0, "a range of --mem-per-tile", ""},
+        {"mem-per-tile=single", limits->count > 0, "--mem-per-tile I=", ""},
+        {"bandwidth=single", o->lists[LIST_LINKS].count > 0, "--bandwidth I-J=", ""},
+        {"device-map=list", o->device_map.ipus != NULL, "a list of --device-map", ""},
+        {"device-map=shared", o->device_map.is_shared, "--device-map ", o->device_map.text},
+        {"recompute=list", o->recompute.each != NULL, "a list of --recompute", ""},
+        {"recompute=auto:", o->recompute.ways != 0, "--recompute ", o->recompute.text},
+        {"schedule=copies", o->schedule.copies != NULL, "--schedule ", schedule},
+        {"schedule=mapped", o->schedule.rule.rule > POPLINER_COPIES_GPIPE, "--schedule ", schedule},
+    };
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        if (is_name(facts[i].name, name, size))
+            return facts[i];
+    return (fact){.name = NULL};
+}
+
+/* Whether an option was given, or a value of it that has the word after its '='. */
+static bool is_given(const options *o, const char *name, size_t size) {
+    const size_t length = strcspn(name, "= ");
+    const option *own = option_find(name, length);
+    const repeated *texts = &o->given[own - option_table];
+    if (texts->count == 0 || length == size)
+        return texts->count > 0;
+    for (size_t i = own->kind->is_list ? 0 : texts->count - 1; i < texts->count; i++)
+        if (has_word(texts->texts[i], name + length + 1, size - length - 1))
+            return true;
+    return false;
+}
+
+/* Finds the first that was given of a list, and writes how messages call it: "--slack", "--recompute
+ * auto", "several --report". */
+static bool find_given(const options *o, const char *list, char said[SAID_BYTES]) {
+    for (const char *name = list; *name != '\0'; name += strspn(name, " ")) {
+        const size_t size = strcspn(name, " ");
+        const size_t length = strcspn(name, "= ");
+        const fact own = find_fact(o, name, size);
+        if (strncmp(name, "output:", 7) == 0) {
+            const wanted_output *w = find_output(o, name, size);
+            if (w != NULL)
+                return option_name_wanted(w, said) != NULL;
+        } else if (own.holds) {
+            snprintf(said, SAID_BYTES, "%s%s", own.said, own.value);
+            return true;
+        } else if (own.name == NULL && is_given(o, name, size)) {
+            snprintf(said, SAID_BYTES, "--%.*s%s%.*s", (int)length, name, length < size ? " " : "",
+                     length < size ? (int)(size - length - 1) : 0, name + length + 1);
+            return true;
+        }
+        name += size;
+    }
+    return false;
+}
+
+bool options_have(const options *o, const char *list) {
+    char said[SAID_BYTES];
+    return find_given(o, list, said);
+}
+
+/* ---- relations ---- */
+
+/* Relations between options. The sentence is made from the row, which only has the reason. */
+const option_relation option_relations[] = {
+    {"fixed-cuts", NOT, "solve require slack pareto solver output=lp output=mps " RANGES,
+     "whose cuts are fixed"},
+    {"solve", NOT, "evaluate diagnose", "as a run answers one question"},
+    {"evaluate compare", NOT, "diagnose", "as a run answers one question"},
+    {"solver=popliner", NOT,
+     "output=page objective slack mem-per-tile=single mem-per-tile=range num-ipus=range ipu-speed "
+     "bandwidth pareto costs output=lp output=mps require device-map schedule recompute "
+     "micro-batches effects total-ipus report=several",
+     "which cannot take it into account"},
+    {"solver=popliner", NOT, "need", "whose memory model has no bounds"},
+    {"memory-model=popliner", NOT, "need", "which has no bounds"},
+    {"memory-model=popliner", NOT, "effects compiled bandwidth=replicas",
+     "which cannot take it into account"},
+    {"pareto", NOT, "objective slack", "which says that itself"},
+    {"pareto", NOT, RANGES, "which already solves more than once"},
+    {RANGES " pareto total-ipus recompute=auto", NOT, "output=lp output=mps",
+     "which already solves more than once"},
+    {"objective=step", NOT,
+     "slack solver=ilp solver=dp output=lp output=mps device-map=any device-map=replicas",
+     "which simulates one split after another"},
+    {"num-ipus=range", NOT, "mem-per-tile=range", "which already solves more than once"},
+    {"total-ipus", NOT, "slack", "which already solves more than once"},
+    {"device-map=list", NOT, "num-ipus", "which is for one number of IPUs"},
+    {"device-map=list", NOT, "total-ipus", "which is for one number of IPUs"},
+    {"device-map=any", NOT,
+     "slack objective=balance " RANGES
+     " pareto total-ipus recompute=auto bandwidth output=lp output=mps output=page evaluate "
+     "require=place schedule=zero-bubble schedule=zb-h2",
+     "which chooses without it"},
+    {"device-map=replicas", NOT,
+     "objective=balance objective=throughput mem-per-tile=single ipu-speed " RANGES
+     " pareto total-ipus batch recompute=auto solver=ilp require=place output=lp output=mps "
+     "output=page bandwidth=single schedule=mapped",
+     "which chooses without it"},
+    {"device-map=shared", NOT, "solver=dp solver=ilp output=lp output=mps",
+     "whose stages share IPUs"},
+    {RANGES, NEEDS, "solve", NULL},
+    {"total-ipus", NEEDS, "micro-batches batch", "of each pipeline, or of all of them"},
+    {"batch", NOT, "micro-batches", "which says that itself"},
+    {"batch", NEEDS, "total-ipus", NULL},
+    {"bandwidth=replicas", NEEDS, "total-ipus device-map=replicas", NULL},
+    {"recompute=auto", NOT, "objective=balance pareto=balance", "which chooses without it"},
+    {"output=page compiled", NOT, "recompute=auto recompute=list",
+     "where all stages recompute alike"},
+    {"output=page", NOT, RANGES, "which begins with one split"},
+    {"output=page", NOT, "compiled", "which does not compare with a compiled pipeline"},
+    {"costs", NOT, "recompute=list", "whose stages recompute alike, or choose with auto"},
+    {"solve", NOT, "recompute=list", "as one for each stage is for --evaluate alone"},
+    {"compiled", NOT, "device-map", "which compares one stage with each IPU, in order"},
+    {"compiled", NOT, "format=tsv format=csv", "which has text and json"},
+    {"compiled", NOT, "schedule=copies", "which has those of a schedule, like popart"},
+    {"costs", NOT, "reserve=gaps", "which has no layout"},
+    {"costs", NOT, "recompute=standard", "which says itself what is kept; give full"},
+    {"costs", NOT, "recompute=auto:", "which says what to choose from; give auto"},
+    {"costs", NOT,
+     "report diagnose compare memory-model effects compiled ipu layers "
+     "fail-on=contradiction layer-name-regex inputs-regex-layer-0 layer-order threads",
+     "as it is for profiles"},
+    {"compare", NOT, SEVERAL " compiled output=lp output=mps output=popliner",
+     "which compares one split of each side"},
+    {"fail-on=growth", NEEDS, "compare", NULL},
+    {"fail-on=unexplained", NEEDS, "diagnose", NULL},
+    {"fail-on=growth.stages", NEEDS, "solve evaluate", "whose stages may grow"},
+    {"report=several", NOT,
+     "output:report bandwidth " RANGES " pareto output=lp output=mps device-map total-ipus "
+     "compiled diagnose compare ipu layers fail-on=unexplained recompute=auto "
+     "recompute=list",
+     "which share one split; give one --report"},
+    {"solve evaluate", NOT, "ipu", "which splits the whole model"},
+    {"load-from-file", NOT, "report", "as a stored analysis is of one report"},
+    {"costs", NOT, "output:profile", "as it is for profiles"},
+    {"stored", NOT, "output=trace output=page", "which has no lowered variables; use the profile"},
+    {"output:split", NOT, SEVERAL " compiled", "which is of one split"},
+    {"output:framework", NOT, "compare " RANGES " pareto compiled", "which is of one split"},
+    {"output:framework", NOT, "device-map=replicas", "which has one device for each stage"},
+    {"compare", NOT, "output:original", "which is all that is printed"},
+    {"output=comparison", NEEDS, "compare", NULL},
+    {"evaluate", NOT, "output=lp output=mps", "whose cuts are fixed"},
+};
+
+const size_t num_option_relations = sizeof option_relations / sizeof *option_relations;
+
+/* "--batch: needs --total-ipus". */
+static popliner_status fail_needs(const char *subject, const option_relation *r,
+                                  popliner_error *error) {
+    const char *second = strchr(r->others, ' ');
+    return fail_usage(error, "%s: needs --%.*s%s%s%s%s", subject, (int)strcspn(r->others, " "),
+                      r->others, second == NULL ? "" : " or --", second == NULL ? "" : second + 1,
+                      r->reason == NULL ? "" : ", ", r->reason == NULL ? "" : r->reason);
+}
+
+static popliner_status check_relations(const options *o, popliner_error *error) {
+    char first[SAID_BYTES];
+    char second[SAID_BYTES];
+    for (size_t i = 0; i < num_option_relations; i++) {
+        const option_relation *r = &option_relations[i];
+        if (!find_given(o, r->subject, first))
+            continue;
+        const bool is_other = find_given(o, r->others, second);
+        if (r->how == NEEDS && !is_other)
+            return fail_needs(first, r, error);
+        if (r->how == NOT && is_other)
+            return fail_usage(error, "%s: not with %s, %s", second, first, r->reason);
+    }
+    return POPLINER_OK;
+}
+
 /* ---- what goes together ---- */
+
+/* A table of PopLiner 1.0.0 that is printed. */
+static const char PRINTED_TABLE[] = "output:original";
 
 bool options_fix_cuts(const options *o) {
     return o->costs != NULL && o->evaluate != NULL;
-}
-
-/* Whether tables of PopLiner 1.0.0 are printed. */
-static bool prints_table(const options *o) {
-    char said[SAID_BYTES];
-    return option_find_given(o, "output:original", said);
 }
 
 static popliner_status check_format_of(const options *o, const wanted_output *w,
@@ -86,7 +318,7 @@ static popliner_status check_format_of(const options *o, const wanted_output *w,
                                       : (formats >> format & 1) != 0)
         return POPLINER_OK;
     if (w->path == NULL &&
-        (!o->has_format || (w->what->kind == OUTPUT_POPLINER && prints_table(o))))
+        (!o->has_format || (w->what->kind == OUTPUT_POPLINER && options_have(o, PRINTED_TABLE))))
         return POPLINER_OK; /* JSON, whatever the table has */
     if (w->path != NULL && w->what->formats == AS_JSON && format_of_name(w->path) < 0)
         return POPLINER_OK;
@@ -181,9 +413,8 @@ bool options_has_reserve(const options *o) {
 }
 
 bool options_replace_layout(const options *o) {
-    char said[SAID_BYTES];
     return options_has_reserve(o) &&
-           (!option_find_given(o, "effects", said) || option_find_given(o, "effects=all", said));
+           (!options_have(o, "effects") || options_have(o, "effects=all"));
 }
 
 /* Checks options of solving that relations do not cover. */
@@ -254,17 +485,6 @@ bool options_say_unused(const options *o, size_t number, char text[UNUSED_BYTES]
     return true;
 }
 
-/* Whether what was given is used by something that is done, or only to be warned of. */
-static popliner_status check_uses(const options *o, popliner_error *error) {
-    const bool is_original = o->actions != 0 && (o->actions & ~(unsigned)OLD_ACTIONS) == 0;
-    char text[UNUSED_BYTES];
-    for (size_t i = 0; i < num_options; i++)
-        if (!(is_original && (option_table[i].uses & OR_WARNED) != 0) &&
-            options_say_unused(o, i, text))
-            return fail_usage(error, "%s", text);
-    return POPLINER_OK;
-}
-
 bool options_are_together(const options *o) {
     return o->reports.count > 1 ||
            (o->reports.count == 1 && strcmp(o->reports.texts[0], "all") == 0);
@@ -278,12 +498,11 @@ static popliner_status check_together(const options *o, popliner_error *error) {
                 return fail_usage(
                     error, "--report %s: is given together with --report %s; leave out one of them",
                     o->reports.texts[i], o->reports.texts[k]);
-    if (!options_are_together(o))
-        return POPLINER_OK;
-    if (!o->solve && o->evaluate == NULL)
-        return fail_usage(error, "--report: several reports are solved for or evaluated together; "
-                                 "give --solve or --evaluate");
-    return POPLINER_OK;
+    return options_are_together(o) && !o->solve && o->evaluate == NULL
+               ? fail_usage(error,
+                            "--report: several reports are solved for or evaluated together; "
+                            "give --solve or --evaluate")
+               : POPLINER_OK;
 }
 
 /* Two names are a profile and its debug information. */
@@ -313,12 +532,11 @@ static popliner_status recognise_input(options *o, popliner_error *error) {
  * of --solve as it prints them. */
 static popliner_status settle_original(options *o, popliner_error *error) {
     static const char name[] = "popliner";
-    char said[SAID_BYTES];
-    const bool is_table = prints_table(o);
+    const bool is_table = options_have(o, PRINTED_TABLE);
     const bool adds_stages =
-        (is_table || option_find_given(o, "save-to-file load-from-file", said)) && o->solve &&
+        (is_table || options_have(o, "save-to-file load-from-file")) && o->solve &&
         options_printed(o) == NULL && o->compare == NULL && o->evaluate == NULL &&
-        !option_find_given(o, SEVERAL " compiled", said) &&
+        !options_have(o, SEVERAL " compiled") &&
         (!o->has_format || (o->format != POPLINER_FORMAT_JSON && o->format != FORMAT_TEXT));
     if (adds_stages &&
         !options_add_output(&o->outputs,
@@ -341,7 +559,6 @@ static void settle_order(options *o) {
 
 /* Settles what is known of the options by which of them were given. */
 static popliner_status settle(options *o, popliner_error *error) {
-    char said[SAID_BYTES];
     TRY(recognise_input(o, error));
     for (size_t i = 0; i < num_options; i++)
         o->actions |= o->given[i].count > 0 ? option_table[i].action : 0;
@@ -354,8 +571,7 @@ static popliner_status settle(options *o, popliner_error *error) {
     for (size_t i = 0; o->actions == 0 && o->outputs.count == 0 && i < num_options; i++)
         o->actions |= o->given[i].count > 0 ? option_table[i].implied : 0;
     /* where nothing else is requested, a range of values requests a solve for each of them */
-    if ((o->actions & ~(unsigned)SOLVE) == 0 && o->outputs.count == 0 &&
-        option_find_given(o, RANGES, said)) {
+    if ((o->actions & ~(unsigned)SOLVE) == 0 && o->outputs.count == 0 && options_have(o, RANGES)) {
         o->actions |= SOLVE;
         TRY(option_note(option_find("solve", 5), NULL, o, error));
     }
@@ -364,7 +580,7 @@ static popliner_status settle(options *o, popliner_error *error) {
         o->actions ^= SOLVE | EVALUATE;
     settle_order(o);
     o->solve = (o->actions & SOLVE) != 0;
-    o->has_format = option_find_given(o, "format", said);
+    o->has_format = options_have(o, "format");
     const bool is_of_pipeline = o->total_ipus > 0; /* whose length the range limits */
     if (is_of_pipeline && o->num_ipus.range.last > 0)
         o->num_ipus.number = (size_t)o->num_ipus.range.last;
@@ -378,13 +594,13 @@ popliner_status options_check(options *o, popliner_error *error) {
     TRY(settle(o, error));
     if (o->help != NULL || o->version)
         return POPLINER_OK;
-    TRY(options_check_relations(o, error));
+    TRY(check_relations(o, error));
     TRY(check_solving(o, error));
     if (options_replace_layout(o))
         o->effects.mask &= ~(unsigned)POPLINER_EFFECT_LAYOUT;
     TRY(check_outputs(o, error));
     if (o->costs != NULL)
-        return check_uses(o, error);
+        return POPLINER_OK;
     if (o->profile == NULL)
         return fail_usage(error,
                           "no input: give a profile, its directory, a stored analysis or a file of "
@@ -394,6 +610,5 @@ popliner_status options_check(options *o, popliner_error *error) {
                           "--load-from-file: a stored analysis needs no debug information, but "
                           "'%s' was given",
                           o->debug);
-    TRY(check_together(o, error));
-    return check_uses(o, error);
+    return check_together(o, error);
 }

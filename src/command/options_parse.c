@@ -51,7 +51,6 @@ static const option *find(const char *argument, const char **value) {
  * the INPUT before it that is not there. */
 static popliner_status fail_unknown(const char *argument, const char *input,
                                     popliner_error *error) {
-    char hint[NEAREST_HINT_BYTES];
     const char *name = argument + strspn(argument, "-");
     nearest n = nearest_begin(name, strcspn(name, "="));
     for (size_t i = 0; i < num_options; i++)
@@ -64,8 +63,8 @@ static popliner_status fail_unknown(const char *argument, const char *input,
     return fail_usage(error, "%s: unknown option%s", argument,
                       nearest_hint(&n, "--",
                                    "; popliner --help has those of profiles and costs, popliner "
-                                   "MODEL --help those of models",
-                                   hint));
+                                   "MODEL --help those of models")
+                          .text);
 }
 
 /* Whether an argument is an option of ours, and so not the value of the one before it: a value was

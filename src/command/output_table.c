@@ -173,12 +173,11 @@ static bool output_at(int i, kind_word *word) {
 }
 
 static bool no_output(const char *text, size_t length, problem *why) {
-    char hint[NEAREST_HINT_BYTES];
     const char *end = memchr(text, '.', length);
     const nearest n = kind_nearest(&kind_output, text, end == NULL ? length : (size_t)(end - text));
     if (end != NULL && n.best != NULL)
         return problem_is(why, "of what? Did you mean %.*s=%s?", (int)n.best_length, n.best, text);
-    return problem_is(why, "no such output%s (--help output)", nearest_hint(&n, "", "", hint));
+    return problem_is(why, "no such output%s (--help output)", nearest_hint(&n, "", "").text);
 }
 
 /* Reads the text after "liveness:": a tile or "always", or both with ',' between them. */

@@ -69,24 +69,20 @@ static popliner_status name_option(popliner_status status, popliner_error *error
                                           : status;
 }
 
-popliner_status outputs_check(const options *o, popliner_error *error) {
-    popliner_emit_options how = emit_options_of(o);
-    request r = {0};
-    popliner_status status =
-        options_wanted(o, OUTPUT_FRAMEWORK) != NULL ? request_take_map(&r, o, error) : POPLINER_OK;
-    how.device_map = r.solver.device_map;
-    how.num_mapped_stages = r.solver.num_mapped_stages;
-    for (size_t i = 0; status == POPLINER_OK && i < o->outputs.count; i++) {
+popliner_status outputs_check(const session *s, popliner_error *error) {
+    const options *o = &s->options;
+    for (size_t i = 0; i < o->outputs.count; i++) {
         const output *what = o->outputs.items[i].what;
-        const popliner_emit_format format = (popliner_emit_format)what->number;
-        popliner_emit_options own = how;
+        popliner_emit_options how = emit_options_of(o);
         if (what->kind != OUTPUT_FRAMEWORK)
             continue;
-        name_layers(&own, o, format);
-        status = name_option(popliner_emit(&own, format, NULL, error), error);
+        how.device_map = s->request.solver.device_map;
+        how.num_mapped_stages = s->request.solver.num_mapped_stages;
+        name_layers(&how, o, (popliner_emit_format)what->number);
+        TRY(name_option(popliner_emit(&how, (popliner_emit_format)what->number, NULL, error),
+                        error));
     }
-    request_free(&r);
-    return status;
+    return POPLINER_OK;
 }
 
 /* Those of --total-ipus; NULL: none. */
@@ -129,8 +125,7 @@ static popliner_status write_program(session *s, const wanted_output *w, popline
     if (costs != NULL && !is_ruled_out)
         return popliner_solver_write(costs, &s->request.solver, plan,
                                      (popliner_program_format)w->what->number, w->path, error);
-    log_message(&s->log, POPLINER_LEVEL_WARNING,
-                "--output %s: not written, for no split is within the limits.", w->what->name);
+    session_warn(s, "--output %s: not written, for no split is within the limits.", w->what->name);
     return POPLINER_OK;
 }
 
@@ -203,8 +198,7 @@ static popliner_status deliver(session *s, const wanted_output *w, const materia
         if (has_plan(s, m))
             TRY(make_plan(s, what, m, &s->listener, &text, error));
         else if (has_split || replicas_of(m) != NULL)
-            log_message(&s->log, POPLINER_LEVEL_WARNING,
-                        "--output %s: not written, for there is no split.", what->name);
+            session_warn(s, "--output %s: not written, for there is no split.", what->name);
         break;
     case OUTPUT_REPORT:
         if (((unsigned)what->number & m->action) != 0)

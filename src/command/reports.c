@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "command/commands.h"
-#include "command/run_files.h"
-
 /* Reports with one split. Zero-initialise; free with close_reports, also after an error. */
 typedef struct reports {
     char **names;
@@ -111,9 +109,8 @@ static void tell_schedule(session *s, const reports *g) {
     for (size_t i = 0; i < g->count; i++)
         are_any = are_any || g->group->are_training[i];
     if (!are_any)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "--schedule %s: no report trains, so nothing is kept for a backward pass.",
-                    o->schedule.text);
+        session_warn(s, "--schedule %s: no report trains, so nothing is kept for a backward pass.",
+                     o->schedule.text);
     for (size_t i = 0; are_any && i < g->count; i++)
         if (!g->group->are_training[i])
             log_message(&s->log, POPLINER_LEVEL_INFO,

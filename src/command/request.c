@@ -168,10 +168,10 @@ popliner_status request_take_map(request *r, const options *o, popliner_error *e
 popliner_status request_begin(request *r, const session *s, popliner_memory_model otherwise,
                               popliner_error *error) {
     const options *o = &s->options;
-    r->solver = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    request_free(r);
+    *r = (request){.solver = POPLINER_SOLVER_OPTIONS_INIT, .asked = POPLINER_REQUEST_INIT};
     r->solver.method = o->method;
     TRY(request_take_map(r, o, error));
-    r->asked = (popliner_request)POPLINER_REQUEST_INIT;
     r->asked.memory_model = session_memory_model(s, otherwise);
     r->asked.schedule = o->schedule.order;
     r->asked.recompute = o->recompute.way;
@@ -244,20 +244,15 @@ static popliner_status take_objectives(request *r, const options *o, popliner_er
 
 popliner_status request_no_unit(const request *r, const char *option, const char *value,
                                 const char *name, size_t length, popliner_error *error) {
-    char hint[NAMES_HINT_BYTES];
     return fail_usage(error, "--%s %s: no layer %.*s%s", option, value, (int)length, name,
-                      names_hint(r->unit_names, r->num_units, name, length, hint));
+                      names_hint(r->unit_names, r->num_units, name, length).text);
 }
 
-popliner_status request_check(const options *o, popliner_error *error) {
-    request r = {0};
-    TRY(popliner_analysis_options_check(&o->reading, error));
-    TRY(take_objectives(&r, o, error));
-    popliner_status status = request_take_map(&r, o, error);
-    if (status == POPLINER_OK)
-        status = copies_take(&r, o, error);
-    request_free(&r);
-    return status;
+popliner_status request_check(session *s, popliner_error *error) {
+    TRY(popliner_analysis_options_check(&s->options.reading, error));
+    TRY(take_objectives(&s->request, &s->options, error));
+    TRY(request_take_map(&s->request, &s->options, error));
+    return copies_take(&s->request, &s->options, error);
 }
 
 static bool has_limit(const options *o, uint64_t limit_bytes, const popliner_costs_file *file) {
@@ -320,8 +315,7 @@ static popliner_status complete(request *r, session *s, uint64_t limit_bytes,
     TRY(request_take_rules(r, o, error));
     if (options_fix_cuts(o))
         fix_cuts(r, o);
-    TRY(request_set_limits(r, s, limit_bytes, file, error));
-    return request_set_speeds(r, s, file, error);
+    return request_set_lists(r, s, limit_bytes, file, error);
 }
 
 popliner_pipeline request_pipeline(const request *r, size_t max_stages) {
@@ -358,8 +352,6 @@ static popliner_status make(request *r, session *s, popliner_memory_model otherw
     const bool is_measured = o->evaluate != NULL && file == NULL;
     const popliner_chain *chain = NULL;
     uint64_t limit_bytes = 0;
-    request_free(r);
-    *r = (request){0};
     TRY(request_begin(r, s, otherwise, error));
     TRY(request_take_reserve(r, s, file, &limit_bytes, error));
     if (file != NULL) {
@@ -382,7 +374,7 @@ static popliner_status make(request *r, session *s, popliner_memory_model otherw
     r->solver.num_ipus = r->asked.copies.num_stages = r->num_cuts + 1;
     r->asked.stage_recomputes = o->recompute.each;
     r->asked.num_stage_recomputes = o->recompute.num_stages;
-    return request_set_limits(r, s, limit_bytes, NULL, error);
+    return request_set_lists(r, s, limit_bytes, NULL, error);
 }
 
 popliner_status request_make(request *r, session *s, popliner_memory_model otherwise,

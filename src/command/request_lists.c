@@ -452,8 +452,8 @@ static void warn_limits(const request *r, session *s) {
                      session_devices(s, 1), first);
 }
 
-popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
-                                   const popliner_costs_file *file, popliner_error *error) {
+popliner_status request_set_lists(request *r, session *s, uint64_t limit_bytes,
+                                  const popliner_costs_file *file, popliner_error *error) {
     const bool is_swept = s->options.sweep != NULL && !s->options.sweep->of_ipus;
     const uint64_t memory_bytes = is_swept ? 0 : session_memory(s, file);
     r->solver.mem_per_tile = limit_bytes;
@@ -465,12 +465,6 @@ popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
         warn_limits(r, s);
         warn_unlimited(r, s);
     }
-    return POPLINER_OK;
-}
-
-popliner_status request_set_speeds(request *r, const session *s, const popliner_costs_file *file,
-                                   popliner_error *error) {
-    const popliner_costs_file *told = file != NULL ? file : &no_file;
     TRY(set_values(r, LIST_SPEEDS, s, told, 0, error));
     return set_links(r, s, told, error);
 }

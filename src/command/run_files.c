@@ -1,5 +1,8 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "command/run_files.h"
+/* The files that a run reads and writes, in one list: a run that would overwrite what it reads, or
+ * write two things into one file, is refused before it reads or writes anything.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/option_table.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,8 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "command/option_table.h"
 
 /* ---- reports ---- */
 
@@ -54,9 +55,9 @@ popliner_status report_names_find(const options *o, char ***names, popliner_erro
         for (; (*names)[count] != NULL; count++)
             is_there = is_there || strcmp((*names)[count], name) == 0;
         if (!is_there)
-            return fail_usage(error, "--report %s: %.300s has no such report%s", name, o->profile,
-                              names_hint((const char *const *)*names, count, name, strlen(name),
-                                         (char[NAMES_HINT_BYTES]){""}));
+            return fail_usage(
+                error, "--report %s: %.300s has no such report%s", name, o->profile,
+                names_hint((const char *const *)*names, count, name, strlen(name)).text);
     }
     /* none is requested twice, so there is room */
     for (size_t i = 0; i < asked->count; i++)
@@ -103,29 +104,28 @@ static int find_fault(const char *path, bool is_there, const struct stat *info) 
     return fault;
 }
 
-/* Describes the folder in which a file will be. */
-static bool stat_folder(const char *path, struct stat *info) {
+/* Describes a regular file, or the folder and the name with which it will be there. */
+static bool identify(const char *path, struct stat *info, const char **name) {
+    const char *slash = strrchr(path, '/');
+    *name = "";
+    if (stat(path, info) == 0)
+        return S_ISREG(info->st_mode);
     char *folder = folder_of(path);
     const bool is_known = folder != NULL && stat(folder, info) == 0;
+    *name = slash == NULL ? path : slash + 1;
     free(folder);
     return is_known;
 }
 
-/* Whether both are one regular file, or will be: of one name in one folder. */
+/* Whether both are one file, or will be. */
 static bool is_same_file(const char *a, const char *b) {
     struct stat of_a;
     struct stat of_b;
-    const bool is_there = stat(a, &of_a) == 0;
-    const char *slash_a = strrchr(a, '/');
-    const char *slash_b = strrchr(b, '/');
-    if (strcmp(a, b) == 0)
-        return true;
-    if (is_there != (stat(b, &of_b) == 0) || (is_there && !S_ISREG(of_a.st_mode)))
-        return false;
-    return (is_there ||
-            (strcmp(slash_a == NULL ? a : slash_a + 1, slash_b == NULL ? b : slash_b + 1) == 0 &&
-             stat_folder(a, &of_a) && stat_folder(b, &of_b))) &&
-           of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+    const char *name_a;
+    const char *name_b;
+    return strcmp(a, b) == 0 || (identify(a, &of_a, &name_a) && identify(b, &of_b, &name_b) &&
+                                 strcmp(name_a, name_b) == 0 && of_a.st_dev == of_b.st_dev &&
+                                 of_a.st_ino == of_b.st_ino);
 }
 
 static popliner_status check_written(const options *o, const wanted_output *w,

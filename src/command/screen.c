@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "command/progress.h"
 #include "popliner/utilities.h"
 
 bool screen_is_used(const session *s) {

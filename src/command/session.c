@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "command/option_table.h"
-#include "command/progress.h"
 
 /* ---- limits ---- */
 
@@ -212,7 +211,7 @@ const popliner_option_names option_names = {
 /* ---- the session ---- */
 
 void session_warn(session *s, const char *format, ...) {
-    char text[2000];
+    char text[8000];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);

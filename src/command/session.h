@@ -134,8 +134,8 @@ popliner_status session_use_report(session *s, const char *directory, const char
 void request_free(request *r);
 
 /* Refuses values that no profile would make right, before anything is read. Names of layers have to
- * wait. Errors: USAGE, which names the option; MEMORY. */
-popliner_status request_check(const options *o, popliner_error *error);
+ * wait. The request has a device map then. Errors: USAGE, which names the option; MEMORY. */
+popliner_status request_check(session *s, popliner_error *error);
 
 /* Makes the device map interleaved:V or v for so many IPUs. The caller frees *map. Errors:
  * MEMORY. */
@@ -179,16 +179,12 @@ popliner_status request_less_reserve(const popliner_solver_options *o, size_t ip
 popliner_status request_take_reserve(request *r, session *s, const popliner_costs_file *file,
                                      uint64_t *limit_bytes, popliner_error *error);
 
-/* Sets the limit of each IPU, and those of single IPUs: those of the command line, and of `file`
- * (may be NULL) for other IPUs, all less --reserve. Warns of those where no stage can run.
- * num_ipus and the device map have to be there. Errors: USAGE, which names the option; MEMORY. */
-popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
-                                   const popliner_costs_file *file, popliner_error *error);
-
-/* Sets the speeds of IPUs and the bandwidths of links: those of the command line, and of `file`
- * (may be NULL) for other IPUs. Errors: USAGE, also for IPUs where no stage can run; MEMORY. */
-popliner_status request_set_speeds(request *r, const session *s, const popliner_costs_file *file,
-                                   popliner_error *error);
+/* Sets the limit of each IPU, and the limits, less --reserve, and speeds of single IPUs and the
+ * bandwidths of links: those of the command line, and of `file` (may be NULL) for other IPUs. Warns
+ * of limits where no stage can run. num_ipus and the device map have to be there. Errors: USAGE,
+ * which names the option, also for other values where no stage can run; MEMORY. */
+popliner_status request_set_lists(request *r, session *s, uint64_t limit_bytes,
+                                  const popliner_costs_file *file, popliner_error *error);
 
 /* Puts the rules of --require in terms of units. Errors: USAGE, MEMORY. */
 popliner_status request_take_rules(request *r, const options *o, popliner_error *error);

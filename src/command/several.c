@@ -90,9 +90,9 @@ static popliner_status find_costs(void *user, size_t num_stages, size_t num_repl
 /* Warns of a bandwidth for which there are no parameters. */
 static void warn_without_parameters(session *s) {
     if (s->options.lists[LIST_LINKS].replicas.bytes > 0)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "--bandwidth replicas: no parameters are trained, so the all-reduce takes no "
-                    "time.");
+        session_warn(s,
+                     "--bandwidth replicas: no parameters are trained, so the all-reduce takes no "
+                     "time.");
 }
 
 static bool has_parameters(const popliner_replicas *replicas) {
@@ -229,10 +229,10 @@ static popliner_status solve_row(search *w, uint64_t value, popliner_plan **plan
 static void tell_front(session *s, size_t num_points, const char *first, const char *second,
                        bool is_complete, bool is_stopped) {
     if (!is_complete)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "%s: there may be more than these %zu Pareto-optimal splits of %s and %s; one "
-                    "that is only feasible may not be Pareto-optimal.",
-                    is_stopped ? "Stopped" : "Not all is proven", num_points, first, second);
+        session_warn(s,
+                     "%s: there may be more than these %zu Pareto-optimal splits of %s and %s; one "
+                     "that is only feasible may not be Pareto-optimal.",
+                     is_stopped ? "Stopped" : "Not all is proven", num_points, first, second);
 }
 
 static popliner_status tell_why_no_pipeline(session *s, popliner_replicas *replicas,
@@ -247,12 +247,10 @@ static popliner_status tell_why_no_pipeline(session *s, popliner_replicas *repli
     popliner_solver_options asked = s->request.solver;
     size_t *map = NULL;
     if (replicas->is_stopped)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "Stopped: no pipeline was found yet, and none is ruled out.");
+        session_warn(s, "Stopped: no pipeline was found yet, and none is ruled out.");
     if (replicas->num_candidates == 0)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "There are only %zu units for the stages of a pipeline, at least %zu.",
-                    s->request.num_units, options_chunks(o) * least_ipus(o));
+        session_warn(s, "There are only %zu units for the stages of a pipeline, at least %zu.",
+                     s->request.num_units, options_chunks(o) * least_ipus(o));
     if (replicas->is_stopped || replicas->reason == NULL)
         return POPLINER_OK;
     if (options_chunks(o) > 1 || least_ipus(o) > 1)
@@ -271,9 +269,8 @@ static popliner_status tell_why_no_pipeline(session *s, popliner_replicas *repli
     input.plan = replicas->reason;
     replicas->reason = NULL; /* taken */
     if (is_known)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "A pipeline on %zu %s comes closest: what follows is of it.", num_ipus,
-                    session_devices(s, num_ipus));
+        session_warn(s, "A pipeline on %zu %s comes closest: what follows is of it.", num_ipus,
+                     session_devices(s, num_ipus));
     const popliner_status status = answer_certify(s, &input, error);
     if (status == POPLINER_OK)
         answer_log(s);
@@ -300,8 +297,7 @@ static popliner_status tell_replicas(session *s, popliner_replicas *replicas,
         tell_front(s, replicas->num_candidates, "throughput", "memory", replicas->is_proven,
                    replicas->is_stopped);
     else if (replicas->is_stopped)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "Stopped: another number of stages or replicas may be better.");
+        session_warn(s, "Stopped: another number of stages or replicas may be better.");
     return POPLINER_OK;
 }
 
@@ -320,9 +316,8 @@ static bool tell_range(session *s, const popliner_sweep *sweep) {
             num_open += own->best == SIZE_MAX ? own->is_stopped : popliner_replicas_gap(own) != 0;
     }
     if (num_open > 0)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "Not all is proven: for %zu of %zu values another pipeline may be better.",
-                    num_open, sweep->num_values);
+        session_warn(s, "Not all is proven: for %zu of %zu values another pipeline may be better.",
+                     num_open, sweep->num_values);
     return fits && sweep->num_values == count;
 }
 
@@ -390,8 +385,7 @@ static popliner_status print_front(session *s, popliner_error *error) {
                    popliner_name_of(POPLINER_NAMED_OBJECTIVE, front->objectives[1]),
                    front->is_complete, front->is_stopped);
     else if (front->is_stopped)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "Stopped: no split was found yet, and none is ruled out.");
+        session_warn(s, "Stopped: no split was found yet, and none is ruled out.");
     else if ((status = answer_solve(s, error)) == POPLINER_OK) /* which says why */
         status = answer_tell(s, s->input.costs, error);
     table.pareto = front;

@@ -68,33 +68,32 @@ void nearest_offer(nearest *n, const char *name, size_t length) {
     n->distance = found;
 }
 
-const char *nearest_hint(const nearest *n, const char *prefix, const char *otherwise,
-                         char hint[NEAREST_HINT_BYTES]) {
+value_hint nearest_hint(const nearest *n, const char *prefix, const char *otherwise) {
+    value_hint h;
     if (n->best == NULL)
-        return otherwise;
-    snprintf(hint, NEAREST_HINT_BYTES, "; did you mean %s%.*s?", prefix, (int)n->best_length,
-             n->best);
-    return hint;
+        snprintf(h.text, sizeof h.text, "%s", otherwise);
+    else
+        snprintf(h.text, sizeof h.text, "; did you mean %s%.*s?", prefix, (int)n->best_length,
+                 n->best);
+    return h;
 }
 
-const char *names_hint(const char *const *names, size_t count, const char *name, size_t length,
-                       char hint[NAMES_HINT_BYTES]) {
+value_hint names_hint(const char *const *names, size_t count, const char *name, size_t length) {
     enum { ROOM = 62 }; /* of a line, after the value */
     nearest n = nearest_begin(name, length);
     for (size_t i = 0; i < count; i++)
         nearest_offer(&n, names[i], strlen(names[i]));
-    if (n.best != NULL)
-        return nearest_hint(&n, "", "", hint);
-    size_t written = (size_t)snprintf(hint, NAMES_HINT_BYTES, "; there are ");
-    for (size_t i = 0; i < count; i++) {
+    value_hint h = nearest_hint(&n, "", "; there are ");
+    size_t written = strlen(h.text);
+    for (size_t i = 0; n.best == NULL && i < count; i++) {
         const bool is_left_out = written > ROOM && i + 1 < count;
-        written += (size_t)snprintf(hint + written, NAMES_HINT_BYTES - written, "%s%s%.40s",
+        written += (size_t)snprintf(h.text + written, sizeof h.text - written, "%s%s%.40s",
                                     i == 0 ? "" : ", ", is_left_out ? "... " : "",
                                     names[is_left_out ? count - 1 : i]);
         if (is_left_out)
             break;
     }
-    return hint;
+    return h;
 }
 
 /* ---- names in values ---- */

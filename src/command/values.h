@@ -59,16 +59,16 @@ nearest nearest_begin(const char *text, size_t length);
 /* Keeps the name if the text is likelier to be a misspelling of it than of those before. */
 void nearest_offer(nearest *n, const char *name, size_t length);
 
-/* "; did you mean --solve?" with "--" as prefix, or `otherwise` if nothing is near. Valid until the
- * memory `hint` is used again. */
-enum { NEAREST_HINT_BYTES = 160 };
-const char *nearest_hint(const nearest *n, const char *prefix, const char *otherwise,
-                         char hint[NEAREST_HINT_BYTES]);
+/* What follows a wrong value. */
+typedef struct value_hint {
+    char text[200];
+} value_hint;
+
+/* "; did you mean --solve?" with "--" as prefix, or `otherwise` if nothing is near. */
+value_hint nearest_hint(const nearest *n, const char *prefix, const char *otherwise);
 
 /* Names the nearest of all that there are, or else lists them: "; there are Head, 0, ... Tail". */
-enum { NAMES_HINT_BYTES = 200 };
-const char *names_hint(const char *const *names, size_t count, const char *name, size_t length,
-                       char hint[NAMES_HINT_BYTES]);
+value_hint names_hint(const char *const *names, size_t count, const char *name, size_t length);
 
 /* ---- names in values ---- */
 

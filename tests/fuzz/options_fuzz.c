@@ -143,10 +143,12 @@ static void check_meaning(session *s, size_t num_units) {
     popliner_error error = {.message = ""};
     request r = {0};
     options *o = &s->options;
-    popliner_status status = request_check(o, &error);
+    popliner_status status = request_check(s, &error);
     if (status == POPLINER_OK)
-        status = outputs_check(o, &error);
+        status = outputs_check(s, &error);
     fuzz_check_status(status, &error, usage, "--");
+    request_free(&s->request);
+    s->request = (request){0};
     if (status != POPLINER_OK)
         return;
     /* what else would be asked of the profile */
