@@ -195,9 +195,8 @@ static void print_option(FILE *stream, const option *o, const char *of_topic) {
 
 /* True if the list, with blanks between its members, has the name. */
 static bool has_name(const char *list, const char *name) {
-    const size_t length = strlen(name);
     for (; *list != '\0'; list += strcspn(list, " "), list += strspn(list, " "))
-        if (strcspn(list, " ") == length && memcmp(list, name, length) == 0)
+        if (name_is(name, list, strcspn(list, " ")))
             return true;
     return false;
 }

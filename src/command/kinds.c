@@ -46,7 +46,7 @@ nearest kind_nearest(const value_kind *kind, const char *text, size_t length) {
 static int kind_find(const value_kind *kind, const char *name, size_t length) {
     kind_word word;
     for (int i = 0; kind_word_at(kind, i, &word); i++)
-        if (strlen(word.name) == length && memcmp(word.name, name, length) == 0)
+        if (name_is(word.name, name, length))
             return word.number;
     return -1;
 }
@@ -147,15 +147,11 @@ static bool parse_text(const char *text, void *field, problem *why) {
 
 static bool add_name(repeated *list, const char *name, size_t length) {
     char *copy = malloc(length + 1);
-    const char **texts =
-        copy == NULL ? NULL : realloc(list->texts, (list->count + 1) * sizeof *texts);
-    if (texts == NULL) {
+    if (copy == NULL || !list_add(&list->texts, &list->count, &copy, sizeof copy)) {
         free(copy);
         return false;
     }
     value_copy(name, length, copy);
-    texts[list->count++] = copy;
-    list->texts = texts;
     return true;
 }
 
@@ -188,7 +184,7 @@ static bool objective_at(int i, kind_word *word) {
 /* "memory,cycles": each once. */
 static bool parse_objectives(const char *text, void *field, problem *why) {
     asked_objectives *asked = field;
-    *asked = (asked_objectives){.text = text};
+    *asked = (asked_objectives){.option = why->row->name, .text = text};
     for (const char *name = text; name != NULL;) {
         const size_t length = strcspn(name, ",");
         const int number = kind_find(why->row->kind, name, length);

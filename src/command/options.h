@@ -45,7 +45,8 @@ typedef enum ipu_list {
 /* Objectives by their numbers in the library, the most important first. */
 enum { THROUGHPUT = POPLINER_NUM_OBJECTIVES };
 typedef struct asked_objectives {
-    const char *text; /* of the option */
+    const char *option; /* that names them, and its value; NULL: none does */
+    const char *text;
     int names[POPLINER_NUM_OBJECTIVES + 1];
     size_t count;
 } asked_objectives;
@@ -289,6 +290,9 @@ bool options_fix_cuts(const options *o);
 
 /* The most IPUs of --num-ipus, a number or a range; 0: not said. */
 size_t options_num_ipus(const options *o);
+
+/* The objectives of --pareto, or else of --objective. */
+const asked_objectives *options_objectives(const options *o);
 
 /* How many stages each IPU of a pipeline has, with --total-ipus. */
 size_t options_chunks(const options *o);

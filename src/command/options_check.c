@@ -51,12 +51,7 @@ popliner_format options_format_of(const options *o, const wanted_output *w) {
 }
 
 bool options_add_output(wanted_list *list, const wanted_output *w) {
-    wanted_output *items = realloc(list->items, (list->count + 1) * sizeof *items);
-    if (items == NULL)
-        return false;
-    items[list->count++] = *w;
-    list->items = items;
-    return true;
+    return list_add(&list->items, &list->count, w, sizeof *w);
 }
 
 /* ---- what was given ---- */
@@ -76,10 +71,6 @@ static bool has_word(const char *value, const char *word, size_t length) {
 
 /* ---- what relations name ---- */
 
-static bool is_name(const char *known, const char *name, size_t size) {
-    return strlen(known) == size && memcmp(known, name, size) == 0;
-}
-
 const char *option_name_wanted(const wanted_output *w, char text[SAID_BYTES]) {
     const bool is_output = strcmp(w->option, "output") == 0;
     snprintf(text, SAID_BYTES, "--%s%s%s", w->option, is_output ? " " : "",
@@ -96,12 +87,12 @@ static const wanted_output *find_output(const options *o, const char *name, size
             what->kind == OUTPUT_TRACE
                 ? (o->actions & (SOLVE | EVALUATE)) != 0
                 : what->kind != OUTPUT_REPORT && !is_plan && (what->implied & SOLVE) != 0;
-        if ((!what->takes_costs && is_name("output:profile", name, size)) ||
-            (!what->takes_reports && is_name("output:report", name, size)) ||
-            (is_of_split && is_name("output:split", name, size)) ||
-            (is_plan && is_name("output:framework", name, size)) ||
+        if ((!what->takes_costs && name_is("output:profile", name, size)) ||
+            (!what->takes_reports && name_is("output:report", name, size)) ||
+            (is_of_split && name_is("output:split", name, size)) ||
+            (is_plan && name_is("output:framework", name, size)) ||
             (what->kind == OUTPUT_ORIGINAL && w->path == NULL &&
-             is_name("output:original", name, size)))
+             name_is("output:original", name, size)))
             return w;
     }
     return NULL;
@@ -136,7 +127,7 @@ static fact find_fact(const options *o, const char *name, size_t size) {
         {"schedule=mapped", o->schedule.rule.rule > POPLINER_COPIES_GPIPE, "--schedule ", schedule},
     };
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        if (is_name(facts[i].name, name, size))
+        if (name_is(facts[i].name, name, size))
             return facts[i];
     return (fact){.name = NULL};
 }
@@ -255,6 +246,7 @@ const option_relation option_relations[] = {
      "compiled diagnose compare ipu layers fail-on=unexplained recompute=auto "
      "recompute=list",
      "which share one split; give one --report"},
+    {"report=several", NEEDS, "solve evaluate", "as they share one split"},
     {"solve evaluate", NOT, "ipu", "which splits the whole model"},
     {"load-from-file", NOT, "report", "as a stored analysis is of one report"},
     {"costs", NOT, "output:profile", "as it is for profiles"},
@@ -391,6 +383,10 @@ static popliner_status check_map(const options *o, popliner_error *error) {
 
 size_t options_num_ipus(const options *o) {
     return o->sweep != NULL && o->sweep->of_ipus ? (size_t)o->sweep->last : o->num_ipus.number;
+}
+
+const asked_objectives *options_objectives(const options *o) {
+    return o->pareto.count > 0 ? &o->pareto : &o->objective;
 }
 
 size_t options_chunks(const options *o) {

@@ -14,8 +14,7 @@
 
 const option *option_find(const char *name, size_t length) {
     for (size_t i = 0; i < num_options; i++)
-        if (option_table[i].kind != NULL && strlen(option_table[i].name) == length &&
-            memcmp(option_table[i].name, name, length) == 0)
+        if (option_table[i].kind != NULL && name_is(option_table[i].name, name, length))
             return &option_table[i];
     return NULL;
 }
@@ -86,12 +85,9 @@ popliner_status option_note(const option *o, const char *value, options *result,
     for (size_t i = 0; o->cancels != NULL && i < num_options; i++)
         if (strcmp(option_table[i].name, o->cancels) == 0)
             take_back(&option_table[i], result);
-    const char **texts = realloc(list->texts, (list->count + 1) * sizeof *texts);
-    if (texts == NULL)
-        return fail_memory(error, "the options");
-    texts[list->count++] = value;
-    list->texts = texts;
-    return POPLINER_OK;
+    return list_add(&list->texts, &list->count, &value, sizeof value)
+               ? POPLINER_OK
+               : fail_memory(error, "the options");
 }
 
 /* Explains a size with an unknown unit, such as 600Q or 24g; false for any other text. */
@@ -212,14 +208,10 @@ static popliner_status take_arguments(parsing *p, int argc, char **argv, popline
 
 /* Takes the word over; false without memory. */
 static bool add_word(argument_files *f, char *word) {
-    char **words = word == NULL ? NULL : realloc(f->words, (f->num_words + 1) * sizeof *words);
-    if (words == NULL) {
+    const bool is_added = word != NULL && list_add(&f->words, &f->num_words, &word, sizeof word);
+    if (!is_added)
         free(word);
-        return false;
-    }
-    words[f->num_words++] = word;
-    f->words = words;
-    return true;
+    return is_added;
 }
 
 /* Adds the words of a file: between blanks, or in quotes, which go. */
@@ -257,12 +249,8 @@ static popliner_status read_words(argument_files *f, const char *path, popliner_
 }
 
 static popliner_status take_words_of(argument_files *f, const char *path, popliner_error *error) {
-    const char **paths = realloc(f->paths, (f->count + 1) * sizeof *paths);
-    if (paths == NULL)
-        return fail_memory(error, "the options");
-    f->paths = paths;
-    f->paths[f->count++] = path;
-    return read_words(f, path, error);
+    return list_add(&f->paths, &f->count, &path, sizeof path) ? read_words(f, path, error)
+                                                              : fail_memory(error, "the options");
 }
 
 /* Puts the words of files in their places. */

@@ -156,8 +156,7 @@ const size_t num_outputs = sizeof output_table / sizeof *output_table;
 
 const output *output_find(const char *name, size_t length) {
     for (size_t i = 0; i < num_outputs; i++)
-        if (strlen(output_table[i].name) == length &&
-            memcmp(output_table[i].name, name, length) == 0)
+        if (name_is(output_table[i].name, name, length))
             return &output_table[i];
     return NULL;
 }
@@ -185,12 +184,12 @@ static bool parse_liveness(const char *text, wanted_output *w, problem *why) {
     static const char always[] = "always";
     do {
         const size_t size = strcspn(text, ",=");
-        char *rest = NULL;
+        const char *rest = NULL;
+        uint64_t tile = 0;
         if (size == strlen(always) && strncmp(text, always, size) == 0) {
             w->has_always_live = true;
         } else {
-            const unsigned long long tile = strtoull(text, &rest, 10);
-            if (*text < '0' || *text > '9' || rest != text + size || tile >= SIZE_MAX)
+            if (!number_take(text, SIZE_MAX - 1, &tile, &rest) || rest != text + size)
                 return problem_is(why, "expected a tile, always, or both, like liveness:5,always");
             w->tile = (size_t)tile;
         }
@@ -222,13 +221,12 @@ const value_kind kind_output = {.word_at = output_at, .parse = parse_output, .is
 
 /* An option of PopLiner 1.0.0 that stands for an output. */
 static bool parse_original(const char *text, void *field, problem *why) {
-    const option *own = why->row;
-    const wanted_output w = {output_find(own->output, strlen(own->output)),
-                             text,
-                             own->name,
-                             text,
-                             POPLINER_ALL_TILES,
-                             false};
+    const char *name = why->row->output;
+    const wanted_output w = {.what = output_find(name, strlen(name)),
+                             .path = text,
+                             .option = why->row->name,
+                             .value = text,
+                             .tile = POPLINER_ALL_TILES};
     why->lacks_memory = !options_add_output(field, &w);
     return !why->lacks_memory;
 }

@@ -205,25 +205,24 @@ static const char *wanted_room(const popliner_solver_options *solver) {
 static popliner_status take_objectives(request *r, const options *o, popliner_error *error) {
     const bool is_front = o->pareto.count > 0;
     const bool is_of_replicas = o->total_ipus > 0;
-    const asked_objectives *asked = is_front ? &o->pareto : &o->objective;
-    const char *option = is_front ? "pareto" : "objective";
+    const asked_objectives *asked = options_objectives(o);
     const size_t first = !is_of_replicas ? 0 : is_front ? 2 : 1;
     r->solver.objectives = r->objectives;
     if (is_of_replicas && asked->count > 0 &&
         (asked->count < first || asked->names[0] != THROUGHPUT ||
          (is_front && asked->names[1] != (int)POPLINER_OBJECTIVE_MEMORY)))
-        return fail_usage(error, "--%s %s: with --total-ipus the first one is throughput%s", option,
-                          asked->text, is_front ? "; give throughput,memory" : "");
+        return fail_usage(error, "--%s %s: with --total-ipus the first one is throughput%s",
+                          asked->option, asked->text, is_front ? "; give throughput,memory" : "");
     const bool has_step = o->micro_batches > 0 || o->batch.samples > 0 || o->schedule.given != NULL;
     for (size_t i = first; i < asked->count; i++)
         if (asked->names[i] == (int)POPLINER_OBJECTIVE_STEP && !has_step)
-            return fail_usage(error, "--%s %s: how long is a step? Give --micro-batches", option,
-                              asked->text);
+            return fail_usage(error, "--%s %s: how long is a step? Give --micro-batches",
+                              asked->option, asked->text);
         else if (asked->names[i] == THROUGHPUT)
             return fail_usage(error,
                               "--%s %s: the throughput is that of all pipelines on a number of "
                               "IPUs; give --total-ipus, and the throughput first",
-                              option, asked->text);
+                              asked->option, asked->text);
         else
             r->objectives[r->solver.num_objectives++] = (popliner_objective)asked->names[i];
     if (is_of_replicas && r->solver.num_objectives == 0) {
@@ -235,7 +234,7 @@ static popliner_status take_objectives(request *r, const options *o, popliner_er
         return fail_usage(error,
                           "--%s %s: %s is not with --total-ipus; give memory, which is the same "
                           "for IPUs of one size",
-                          option, asked->text, room);
+                          asked->option, asked->text, room);
     return !is_front || asked->count > 1
                ? POPLINER_OK
                : fail_usage(error, "--pareto %s: needs two objectives, like memory,cycles",
@@ -301,8 +300,7 @@ static popliner_status complete(request *r, session *s, uint64_t limit_bytes,
     const char *room = wanted_room(&r->solver);
     if (room != NULL && !has_limit(o, limit_bytes, file))
         return fail_usage(error, "--%s %s: %s needs a limit of each IPU; give --mem-per-tile",
-                          o->pareto.count > 0 ? "pareto" : "objective",
-                          o->pareto.count > 0 ? o->pareto.text : o->objective.text, room);
+                          options_objectives(o)->option, options_objectives(o)->text, room);
     /* a front has the smallest spread at one of its ends */
     if (o->total_ipus == 0 && o->pareto.count == 0 && r->solver.num_mapped_stages == 0)
         r->solver.num_objectives = popliner_objectives_complete(

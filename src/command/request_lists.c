@@ -107,12 +107,9 @@ static bool add_value(by_ipu *values, const ipu_value *own, problem *why) {
         if (!is_of_links && first <= link->second_ipu && first <= other->second_ipu)
             return problem_is(why, "IPU %zu has a %s already", first, what);
     }
-    ipu_value *items = realloc(values->items, (values->count + 1) * sizeof *items);
-    why->lacks_memory = items == NULL;
-    if (items == NULL)
+    why->lacks_memory = !list_add(&values->items, &values->count, own, sizeof *own);
+    if (why->lacks_memory)
         return false;
-    items[values->count++] = *own;
-    values->items = items;
     if (!is_of_links && link->second_ipu >= values->end_ipu)
         values->end_ipu = link->second_ipu + 1;
     return true;

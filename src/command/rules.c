@@ -60,16 +60,6 @@ static bool parse_place(const char *text, size_t length, asked_rule *rule, probl
                       (int)colon, text, (int)(length - colon - 1), text + colon + 1);
 }
 
-static bool add_rule(asked_rules *rules, const asked_rule *rule, problem *why) {
-    asked_rule *items = realloc(rules->items, (rules->count + 1) * sizeof *items);
-    why->lacks_memory = items == NULL;
-    if (items == NULL)
-        return false;
-    items[rules->count++] = *rule;
-    rules->items = items;
-    return true;
-}
-
 static bool parse_rules(const char *text, void *field, problem *why) {
     const size_t length = strcspn(text, ":");
     asked_rules *rules = field;
@@ -91,7 +81,9 @@ static bool parse_rules(const char *text, void *field, problem *why) {
             return problem_is(why, "expected the name of a layer before and after each ','");
         if (rule.kind == RULE_PLACE && !parse_place(member, size, &rule, why))
             return false;
-        if ((rule.kind != RULE_TOGETHER || num_members > 0) && !add_rule(rules, &rule, why))
+        why->lacks_memory = (rule.kind != RULE_TOGETHER || num_members > 0) &&
+                            !list_add(&rules->items, &rules->count, &rule, sizeof rule);
+        if (why->lacks_memory)
             return false;
         member = member[size] == ',' ? member + size + 1 : NULL;
     }

@@ -343,7 +343,6 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
 /* Refuses what needs cycles of a profile that has none. `r` is NULL before there is a request. */
 static popliner_status check_cycles(const session *s, const request *r, popliner_error *error) {
     const options *o = &s->options;
-    const bool is_front = o->pareto.count > 0;
     if (session_profile(s).cycles_source >= POPLINER_CYCLES_ESTIMATED)
         return POPLINER_OK;
     if (r == NULL)
@@ -356,15 +355,12 @@ static popliner_status check_cycles(const session *s, const request *r, popliner
                                 "standard or full");
     if (o->total_ipus == 0 && !request_wants(&r->solver, POPLINER_OBJECTIVE_CYCLES))
         return POPLINER_OK;
+    const bool is_total = o->total_ipus > 0;
     return fail_usage(error,
-                      "--%s%s: the profile has no cycles of computing; compile "
-                      "with the engine option profiler.includeCycleEstimates set to true",
-                      o->total_ipus > 0 ? "total-ipus"
-                      : is_front        ? "pareto "
-                                        : "objective ",
-                      o->total_ipus > 0 ? ""
-                      : is_front        ? o->pareto.text
-                                        : o->objective.text);
+                      "--%s%s%s: the profile has no cycles of computing; compile with the engine "
+                      "option profiler.includeCycleEstimates set to true",
+                      is_total ? "total-ipus" : options_objectives(o)->option, is_total ? "" : " ",
+                      is_total ? "" : options_objectives(o)->text);
 }
 
 /* Refuses and warns of what the profile does not have. Where links are given, the others are those

@@ -40,6 +40,21 @@ void text_add(growing_text *l, const char *text) {
     l->length += length;
 }
 
+bool list_add(void *items, size_t *count, const void *item, size_t size) {
+    char *all;
+    memcpy(&all, items, sizeof all);
+    all = realloc(all, (*count + 1) * size);
+    if (all == NULL)
+        return false;
+    memcpy(all + (*count)++ * size, item, size);
+    memcpy(items, &all, sizeof all);
+    return true;
+}
+
+bool name_is(const char *name, const char *text, size_t length) {
+    return strlen(name) == length && memcmp(name, text, length) == 0;
+}
+
 bool text_ends_with(const char *text, const char *end) {
     const size_t length = strlen(text);
     return length >= strlen(end) && strcmp(text + length - strlen(end), end) == 0;

@@ -37,7 +37,12 @@ typedef struct growing_text {
 
 void text_add(growing_text *l, const char *text);
 
-/* Whether a text ends so. */
+/* Appends a copy of the item to an array of *count, whose pointer is at `items`, and counts it; false
+ * without memory. */
+bool list_add(void *items, size_t *count, const void *item, size_t size);
+
+/* Whether a text, `length` characters, is the name; whether one ends so. */
+bool name_is(const char *name, const char *text, size_t length);
 bool text_ends_with(const char *text, const char *end);
 
 /* "DIRECTORY/NAME", or NULL without memory. The caller frees it. */
