@@ -30,7 +30,6 @@ enum {
     MOST_MOVED = 4,
     STEPS_OF_STAGES = 2000,
     MOST_SLOWER = 100,
-    MOST_PATHS = 64,
     MAX_ARCS = 1 << 20
 };
 
@@ -56,9 +55,6 @@ typedef struct step_search {
     uint64_t *cycles; /* [num_parts] of the passes of some split, for the graph */
     span *divided;    /* [num_stages] its stages; of no units at first */
     size_t num_parts;
-    double *paths[MOST_PATHS]; /* [num_parts] how many passes of each part a long path has */
-    size_t num_paths;
-    uint32_t *path; /* [num_parts] scratch */
     pl_problem problem;
     pl_limits limits;
     size_t num_units;
@@ -245,50 +241,13 @@ static void divide_split(step_search *s) {
     *s->work -= pl_smaller(*s->work, s->num_stages / 4);
 }
 
-/* True if a path through the passes that is kept takes the current split more than `most`. That
- * path comes first then, as the next splits are alike. */
-static bool has_longer_path(step_search *s, uint64_t most) {
-    for (size_t i = 0; i < s->num_paths; ++i) {
-        double *path = s->paths[i];
-        double sums[PL_NUM_PASS_KINDS] = {0};
-        for (size_t at = 0; at < s->num_parts; at += PL_NUM_PASS_KINDS)
-            for (size_t kind = 0; kind < PL_NUM_PASS_KINDS; ++kind)
-                sums[kind] += path[at + kind] * (double)s->cycles[at + kind];
-        *s->work -= pl_smaller(*s->work, 1 + s->num_stages / 8);
-        if ((sums[0] + sums[1] + sums[2]) * PL_STEP_CERTAIN <= (double)most)
-            continue;
-        memmove(&s->paths[1], s->paths, i * sizeof *s->paths);
-        s->paths[0] = path;
-        return true;
-    }
-    return false;
-}
-
-/* Keeps the longest path of the last split, instead of the path that was not needed for longest. */
-static void keep_longest_path(step_search *s) {
-    s->num_paths += s->num_paths < MOST_PATHS;
-    double *path = s->paths[s->num_paths - 1];
-    memmove(&s->paths[1], s->paths, (s->num_paths - 1) * sizeof *s->paths);
-    s->paths[0] = path;
-    pl_step_count_path(&s->graph, s->path);
-    for (size_t i = 0; i < s->num_parts; ++i)
-        path[i] = s->path[i];
-    *s->work -= pl_smaller(*s->work, s->graph.num_passes / 4);
-}
-
-/* Returns the cycles of the current split, and of what follows, whose stages choose the fewest; or
- * UINT64_MAX if they are more than `most`, which the longest path of another split may tell: no
- * step is shorter than a path through its passes. */
+/* Returns the cycles of the current split, and of what follows, whose stages choose the fewest;
+ * UINT64_MAX if the step alone takes more than `most`. */
 static uint64_t run_split(step_search *s, uint64_t most) {
     divide_split(s);
-    if (has_longer_path(s, most))
-        return UINT64_MAX;
     const uint64_t cycles = pl_step_run(&s->graph, s->cycles);
     *s->work -= pl_smaller(*s->work, s->graph.num_passes / 4);
-    if (cycles <= most)
-        return pl_add_or_never(cycles, find_after(s));
-    keep_longest_path(s);
-    return UINT64_MAX;
+    return cycles <= most ? pl_add_or_never(cycles, find_after(s)) : UINT64_MAX;
 }
 
 /* Keeps the current split if it counts and is better than the best one, or as fast and better in
@@ -675,9 +634,6 @@ static popliner_status begin_step_search(step_search *s, bool *can_choose, popli
     s->num_parts = s->num_stages * PL_NUM_PASS_KINDS;
     s->cycles = pl_arrays_new(&s->arrays, s->num_parts, sizeof *s->cycles);
     s->divided = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->divided);
-    s->path = pl_arrays_new(&s->arrays, s->num_parts, sizeof *s->path);
-    for (size_t i = 0; i < MOST_PATHS; ++i)
-        s->paths[i] = pl_arrays_new(&s->arrays, s->num_parts, sizeof *s->paths[i]);
     return pl_step_graph_create(&s->graph, &s->order, &s->arrays, error);
 }
 

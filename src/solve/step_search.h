@@ -44,10 +44,9 @@ typedef struct pl_step_answer {
  * Even stages are tried first. A game raises the bound and has a split (step_game). Then cuts of
  * the best split move by a unit as long as that is faster, or as fast and better in the objectives;
  * all splits that the game leaves are tried if they are few, else the search wanders, and a sweep
- * raises the bound (step_sweep). No step is shorter than a path through its passes: the longest
- * ones of some splits refute others without a simulation. The search ends after *work units of work
- * (about ten nanoseconds each), which it decreases, or if it is stopped. Errors: USAGE (the step is
- * unknown), those of pl_split_evaluate. */
+ * raises the bound (step_sweep). The search ends after *work units of work (about ten nanoseconds
+ * each), which it decreases, or if it is stopped. Errors: USAGE (the step is unknown), those of
+ * pl_split_evaluate. */
 popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
                                pl_step_answer *answer, popliner_error *error);
 
