@@ -18,55 +18,14 @@ static uint64_t units_of(const pl_unit_usage *usage, uint32_t operations) {
     return *pl_bits_at(&usage->sets, set);
 }
 
-static uint64_t bits_of(const pl_unit_sets *sets, uint32_t set) {
-    uint64_t bits = 0;
-    uint32_t before = 64;
-    for (uint32_t s = set; s != 0; s = sets->rest[s]) {
-        assert_true(s < sets->count && sets->last_unit[s] < before); /* descending */
-        before = sets->last_unit[s];
-        bits |= (uint64_t)1 << before;
-    }
-    return bits;
-}
-
-static void agrees_with_sets_of_bits(void **state) {
-    (void)state;
-    enum { ITEMS = 300, ROUNDS = 60 };
-    uint64_t random = 1;
-    for (size_t round = 0; round < ROUNDS; round++) {
-        pl_arrays own = {0};
-        pl_unit_sets sets;
-        uint32_t set[ITEMS] = {0};
-        uint64_t bits[ITEMS] = {0};
-        size_t num_units = 1 + round % 64;
-        pl_unit_sets_begin(&sets, &own);
-        assert_int_equal(sets.count, 1);
-        for (size_t unit = 0; unit < num_units; unit++) {
-            random = test_random(random);
-            if (random >> 33 & 1) /* some units are left out */
-                continue;
-            pl_unit_sets_begin_unit(&sets, (uint32_t)unit);
-            random = test_random(random);
-            size_t additions = (size_t)(random >> 33) % (2 * ITEMS);
-            for (size_t i = 0; i < additions; i++) {
-                random = test_random(random);
-                size_t item = (size_t)(random >> 33) % (1 + (round * 37 + unit) % ITEMS);
-                pl_unit_sets_add(&sets, &set[item]);
-                bits[item] |= (uint64_t)1 << unit;
-            }
-        }
-        for (size_t i = 0; i < ITEMS; i++) {
-            assert_int_equal(bits_of(&sets, set[i]), bits[i]);
-            for (size_t k = 0; k < i; k++)
-                assert_int_equal(set[i] == set[k], bits[i] == bits[k]);
-        }
-        /* no set is kept twice, in use or not */
-        for (uint32_t a = 0; a < sets.count; a++) {
-            for (uint32_t b = 0; b < a; b++)
-                assert_true(sets.rest[a] != sets.rest[b] || sets.last_unit[a] != sets.last_unit[b]);
-        }
-        assert_false(own.failed);
-        pl_arrays_free(&own);
+/* Sets of operations descend, and none is kept twice, in use or not. */
+static void assert_sets(const pl_linked_sets *sets) {
+    assert_int_equal(sets->last[0], PL_NONE);
+    for (uint32_t a = 1; a < sets->count; a++) {
+        assert_true(sets->rest[a] < a);
+        assert_true(sets->rest[a] == 0 || sets->last[sets->rest[a]] < sets->last[a]);
+        for (uint32_t b = 0; b < a; b++)
+            assert_true(sets->rest[a] != sets->rest[b] || sets->last[a] != sets->last[b]);
     }
 }
 
@@ -135,6 +94,7 @@ static void check_usage(const golden_case *c) {
             pl_chain *chain = make_chain(c, layers, model);
             for (size_t i = 0; i < count; i++)
                 unit_of[i] = (uint32_t)pl_chain_unit_of(chain, i);
+            assert_sets(&chain->usage->sets);
             pl_arrays own = {0};
             for (int has_account = 0; has_account < 2; has_account++) {
                 pl_unit_usage usage = {0};
@@ -176,7 +136,6 @@ static void knows_the_units_of_programs_and_variables(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees_with_sets_of_bits),
         cmocka_unit_test(knows_the_units_of_programs_and_variables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,7 +55,7 @@ static void mark_variables(const pl_explained *explained, pl_arrays *own,
     if (counts == NULL)
         return;
     for (uint32_t set = 1; set < usage->sets.count; set++) {
-        size_t member = usage->sets.last_unit[set];
+        size_t member = usage->sets.last[set];
         counts[set] = counts[usage->sets.rest[set]] |
                       data_counts[member < num_operations ? member : member - num_operations];
     }

@@ -22,8 +22,9 @@ bool pl_takes_told_state(popliner_memory_model model, const popliner_profile *pr
 void pl_add_vertex_state(popliner_memory_model model, const popliner_profile *profile,
                          uint32_t compute_set, uint64_t *by_tile_bytes);
 
-/* By vertex type, all different in the full model: the type that represents its kind, whose code a
- * tile has once; and the one whose code that is. */
+/* By vertex type: the type that represents its kind, whose code a tile has once, and the one whose
+ * code that is. In the full model each is its own kind. PopLiner's model merges types with equal
+ * name and size, with the code of the last type of their name. */
 typedef struct pl_vertex_kinds {
     uint32_t *kind;
     uint32_t *code;
@@ -32,10 +33,5 @@ typedef struct pl_vertex_kinds {
 /* Finds the kinds, in `arrays`. O(vertex types). */
 void pl_vertex_kinds_find(pl_vertex_kinds *kinds, pl_arrays *arrays, popliner_memory_model model,
                           const popliner_profile *profile);
-
-/* Merges, for PopLiner's model, types with equal name and size, with the code of the last type of
- * their name. */
-void pl_popliner_merge_vertex_types(pl_vertex_kinds *kinds, pl_arrays *arrays,
-                                    const popliner_profile *profile);
 
 #endif

@@ -108,7 +108,7 @@ static uint32_t place_operation(placing *w, const popliner_operation *operation,
 /* Finds the layers of the variables by the operations whose layers are sure, which
  * chain->unit_of_operation has, and the steps of these. */
 static void begin_placing(placing *w, const pl_chain *chain) {
-    const pl_unit_sets *sets = &chain->usage->sets;
+    const pl_linked_sets *sets = &chain->usage->sets;
     w->num_places = pl_layers_num_units(chain->layers) + 1;
     w->words = w->num_places / 64 + 1;
     w->variable_set = chain->usage->variable_set;
@@ -116,8 +116,7 @@ static void begin_placing(placing *w, const pl_chain *chain) {
     w->shares = pl_arrays_new(&w->arrays, w->num_places, sizeof *w->shares);
     w->places = pl_arrays_new(&w->arrays, sets->count * w->words, sizeof *w->places);
     for (uint32_t set = 1; !w->arrays.failed && set < sets->count; set++) {
-        const uint32_t layer =
-            chain->unit_of_operation[sets->last_unit[set] % chain->num_operations];
+        const uint32_t layer = chain->unit_of_operation[sets->last[set] % chain->num_operations];
         memcpy(w->places + set * w->words, w->places + sets->rest[set] * w->words,
                w->words * sizeof *w->places);
         if (layer > 0)

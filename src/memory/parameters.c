@@ -131,7 +131,7 @@ static void begin(search *s, pl_arrays *own, const pl_chain *chain, const pl_pas
 /* Marks the operations that may update, and the sets that touch data. */
 static void find_candidates(search *s, const pl_account *account) {
     const popliner_profile *p = s->profile;
-    const pl_unit_sets *sets = &s->usage->sets;
+    const pl_linked_sets *sets = &s->usage->sets;
     for (size_t i = 0; i < p->num_variables; i++) {
         uint32_t set = s->usage->variable_set[i];
         if (!p->class_always_live[p->variable_class[i]])
@@ -142,7 +142,7 @@ static void find_candidates(search *s, const pl_account *account) {
     for (uint32_t set = 1; set < sets->count; set++)
         for (uint32_t rest = s->has_state[set] != 0 ? pl_without_copies(s->usage, set) : 0;
              rest != 0; rest = sets->rest[rest])
-            s->updates[sets->last_unit[rest]] = is_backward(s, sets->last_unit[rest]);
+            s->updates[sets->last[rest]] = is_backward(s, sets->last[rest]);
 }
 
 /* The operations of a set, without copies from and to the host: those that update, and others. */
@@ -154,10 +154,10 @@ typedef struct members {
 } members;
 
 static members find_members(const search *s, uint32_t set) {
-    const pl_unit_sets *sets = &s->usage->sets;
+    const pl_linked_sets *sets = &s->usage->sets;
     members found = {false, false, true, 0};
     for (set = pl_without_copies(s->usage, set); set != 0; set = sets->rest[set]) {
-        const uint32_t operation = sets->last_unit[set];
+        const uint32_t operation = sets->last[set];
         found.has_updates = found.has_updates || s->updates[operation] != 0;
         if (s->updates[operation] != 0)
             continue;
@@ -170,13 +170,13 @@ static members find_members(const search *s, uint32_t set) {
 
 /* Unmarks the operations of a set that do not come after those that do not update. */
 static bool unmark(search *s, uint32_t set) {
-    const pl_unit_sets *sets = &s->usage->sets;
+    const pl_linked_sets *sets = &s->usage->sets;
     const members found = find_members(s, set);
     bool has_changed = false;
     for (set = pl_without_copies(s->usage, set); found.has_others && set != 0;
          set = sets->rest[set]) {
-        uint8_t *updates = &s->updates[sets->last_unit[set]];
-        if (*updates == 0 || s->last_step[sets->last_unit[set]] >= found.last_step)
+        uint8_t *updates = &s->updates[sets->last[set]];
+        if (*updates == 0 || s->last_step[sets->last[set]] >= found.last_step)
             continue;
         *updates = 0;
         has_changed = true;

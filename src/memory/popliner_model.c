@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/growth.h"
-#include "base/id_map.h"
 #include "base/keys.h"
 #include "base/numbers.h"
 #include "memory/chain_data.h"
@@ -18,35 +17,6 @@
 void pl_popliner_place_operations(pl_chain *chain) {
     for (size_t i = 0; i < chain->num_operations; i++)
         chain->unit_of_operation[i] = (uint32_t)pl_layers_unit_of(chain->layers, i);
-}
-
-/* ---- Vertex types ---------------------------------------------------------------------------- */
-
-void pl_popliner_merge_vertex_types(pl_vertex_kinds *kinds, pl_arrays *arrays,
-                                    const popliner_profile *p) {
-    pl_arrays own = {0};
-    pl_names names = {0};
-    pl_keys numbers = {.arrays = &own, .key_size = 2 * sizeof(uint64_t)};
-    uint32_t *last_of_name = pl_arrays_new(&own, p->num_vertex_types, sizeof(uint32_t));
-    uint32_t *first_of_kind = pl_arrays_new(&own, p->num_vertex_types, sizeof(uint32_t));
-    for (uint32_t i = 0; !own.failed && i < p->num_vertex_types; i++) {
-        const size_t name = pl_names_number(&names, pl_profile_string(p, p->vertex_type_name[i]));
-        const uint64_t key[] = {name, p->vertex_type_size_bytes[i]};
-        const size_t num_kinds = numbers.count;
-        const size_t kind = pl_keys_number(&numbers, key);
-        own.failed = own.failed || name == SIZE_MAX;
-        if (own.failed)
-            break;
-        if (kind == num_kinds)
-            first_of_kind[kind] = i;
-        last_of_name[name] = i;
-        kinds->kind[i] = first_of_kind[kind];
-        kinds->code[i] = (uint32_t)name; /* until the last one is known */
-    }
-    for (size_t i = 0; !own.failed && i < p->num_vertex_types; i++)
-        kinds->code[i] = last_of_name[kinds->code[i]];
-    pl_names_free(&names);
-    pl_arrays_end(&own, arrays);
 }
 
 /* ---- A stage --------------------------------------------------------------------------------- */
@@ -112,21 +82,22 @@ typedef struct steps {
     size_t end; /* 0: no operation */
 } steps;
 
-static steps steps_of(const pl_chain *chain, const popliner_interval *stages, size_t num_stages) {
+/* Returns the steps, and marks the operations in layers in is_member. */
+static steps find_steps(pl_popliner_meter *m, const popliner_interval *stages, size_t num_stages) {
+    const pl_chain *chain = m->digest->chain;
     size_t first[2] = {SIZE_MAX, SIZE_MAX}; /* operation, in no layer and in one */
     size_t last = 0;
     size_t last_step = 0;
     for (size_t i = 0; i < num_stages; i++)
-        for (size_t unit = stages[i].first_unit; unit <= stages[i].last_unit; unit++) {
-            const bool in_layer = pl_chain_has_data(chain, unit);
-            for (size_t k = chain->unit_operations_start[unit];
-                 k < chain->unit_operations_start[unit + 1]; k++) {
-                const size_t operation = chain->unit_operation[k];
-                first[in_layer] = pl_fewer(first[in_layer], operation);
-                last = pl_more(last, operation);
-                last_step =
-                    pl_more(last_step, pl_operation_at(chain->operations, operation)->last_step);
-            }
+        for (size_t k = chain->unit_operations_start[stages[i].first_unit];
+             k < chain->unit_operations_start[stages[i].last_unit + 1]; k++) {
+            const size_t operation = chain->unit_operation[k];
+            const bool in_layer = pl_chain_has_data(chain, chain->unit_of_operation[operation]);
+            m->is_member[operation] = in_layer;
+            first[in_layer] = pl_fewer(first[in_layer], operation);
+            last = pl_more(last, operation);
+            last_step =
+                pl_more(last_step, pl_operation_at(chain->operations, operation)->last_step);
         }
     const size_t from = first[1] != SIZE_MAX ? first[1] : first[0];
     if (from == SIZE_MAX)
@@ -151,21 +122,13 @@ static pl_live_peak peak_of(pl_popliner_meter *m, const uint32_t *variables, siz
     return peak;
 }
 
-/* Finds the sets of operations whose variables count. */
-static void find_counting(pl_popliner_meter *m, const popliner_interval *stages,
-                          size_t num_stages) {
+/* Finds the sets of operations whose variables count, by is_member. */
+static void find_counting(pl_popliner_meter *m) {
     const pl_chain *chain = m->digest->chain;
-    const pl_unit_sets *sets = &chain->usage->sets;
-    memset(m->is_member, 0, chain->num_operations);
-    for (size_t i = 0; i < num_stages; i++)
-        for (size_t unit = stages[i].first_unit; unit <= stages[i].last_unit; unit++)
-            for (size_t k = chain->unit_operations_start[unit];
-                 k < chain->unit_operations_start[unit + 1] && pl_chain_has_data(chain, unit); k++)
-                m->is_member[chain->unit_operation[k]] = 1;
-    m->counts[0] = 0;
+    const pl_linked_sets *sets = &chain->usage->sets;
     for (uint32_t set = 1; set < sets->count; set++)
         m->counts[set] =
-            m->counts[sets->rest[set]] | m->is_member[sets->last_unit[set] % chain->num_operations];
+            m->counts[sets->rest[set]] | m->is_member[sets->last[set] % chain->num_operations];
     for (uint32_t set = 1; set < sets->count; set++)
         m->counts[set] &= m->has_data[set];
 }
@@ -175,10 +138,11 @@ static void find_counting(pl_popliner_meter *m, const popliner_interval *stages,
 static bool recall_peaks(pl_popliner_meter *m) {
     const size_t num_tiles = m->digest->chain->profile->target.num_tiles;
     const size_t count = m->variables.count;
-    const size_t number = m->remembers_peaks ? pl_keys_number(&m->variables, m->counts) : 0;
-    if (number < count && m->remembers_peaks)
+    const size_t number = m->remembers_peaks ? pl_keys_number(&m->variables, m->counts) : count;
+    m->arrays->failed = m->arrays->failed || m->peak_arrays.failed;
+    if (number < count && !m->arrays->failed)
         memcpy(m->peaks, m->known[number], num_tiles * sizeof *m->peaks);
-    return number < count && m->remembers_peaks;
+    return number < count;
 }
 
 static void remember_peaks(pl_popliner_meter *m) {
@@ -193,9 +157,10 @@ void pl_popliner_meter_measure(pl_popliner_meter *m, const popliner_interval *st
                                size_t num_stages) {
     const pl_chain *chain = m->digest->chain;
     const popliner_profile *p = chain->profile;
-    const steps own = steps_of(chain, stages, num_stages);
+    memset(m->is_member, 0, chain->num_operations);
+    const steps own = find_steps(m, stages, num_stages);
     memset(m->peaks, 0, p->target.num_tiles * sizeof *m->peaks);
-    find_counting(m, stages, num_stages);
+    find_counting(m);
     if (own.end == 0 || recall_peaks(m))
         return;
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
@@ -244,7 +209,7 @@ bool pl_popliner_meter_measure_each(pl_popliner_meter *m, size_t tile, pl_stage_
         const popliner_interval stage = {unit, unit, 1};
         results[unit].plain = results[unit].buffered =
             peak_of(m, m->touched + m->start[unit], m->start[unit + 1] - m->start[unit],
-                    steps_of(chain, &stage, 1));
+                    find_steps(m, &stage, 1));
     }
     return true;
 }

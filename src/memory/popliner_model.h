@@ -1,5 +1,5 @@
 /* PopLiner 1.0.0's memory model, quirks included, from its source: popliner/stage.h has its rules.
- * What it counts of code is in the digest; here are its units, its vertex types, and its peaks.
+ * What it counts of code is in the digest (memory/code.h); here are its units and its peaks.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_MEMORY_POPLINER_MODEL_H
