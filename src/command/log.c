@@ -20,7 +20,7 @@ void log_begin(log_state *log, popliner_level least_level) {
 
 /* ---- lines ---- */
 
-size_t log_columns(const char *text) {
+static size_t num_columns(const char *text) {
     size_t columns = 0;
     for (; *text != '\0'; text++)
         columns += ((unsigned char)*text & 0xc0) != 0x80;
@@ -160,7 +160,7 @@ static void write_work(char *text, size_t size, size_t width) {
     size_t columns = length + PERCENT_COLUMNS;
     for (const char *name = reads ? line.name : ""; *name != '\0';) {
         name = popliner_printable_take(name, shown);
-        columns += log_columns(shown);
+        columns += num_columns(shown);
         if (columns > width)
             break;
         length += (size_t)snprintf(text + length, size - length, "%s", shown);
@@ -205,7 +205,7 @@ void progress_tick(void) {
         write_solving(text, sizeof text, width);
     else
         write_work(text, sizeof text, width);
-    const size_t columns = log_columns(text);
+    const size_t columns = num_columns(text);
     const size_t rest = line.columns > columns ? line.columns - columns : 0;
     fprintf(stderr, "\r%s%*s", text, (int)rest, "");
     line.columns = columns + rest;

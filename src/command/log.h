@@ -36,9 +36,6 @@ void log_took(log_state *log, const char *what, double seconds);
  * files; the signs of `kept` stay. */
 void log_printable(const char *text, const char *kept, FILE *file);
 
-/* Returns how many columns a printable UTF-8 text takes. */
-size_t log_columns(const char *text);
-
 /* ---- Progress ----
  *
  * Its line belongs to the process: there is one. It appears after 0.3 s, is written at most ten

@@ -114,10 +114,6 @@ const char *option_value_given(const options *o, const char *name);
 /* Whether something was given of a list such as "slack recompute=auto". */
 bool options_have(const options *o, const char *list);
 
-enum { SAID_BYTES = 100 };
-/* "--output tiles", "--memory-totals". */
-const char *option_name_wanted(const wanted_output *w, char text[SAID_BYTES]);
-
 /* Returns the number of a word of the option; -1 if it has no such word, which *why then says. */
 int option_word(const char *name, size_t length, problem *why);
 

@@ -323,7 +323,7 @@ popliner_status report_names_find(const options *o, char ***names, popliner_erro
  * --report. O(files * files). */
 popliner_status check_run_files(const options *o, popliner_error *error);
 
-/* What INPUT is, by its content. */
+/* The kinds of INPUT, by its content. */
 typedef enum input_kind {
     INPUT_PROFILE, /* a profile or a directory; also what cannot be read, which reading reports */
     INPUT_STORED,  /* an analysis that was stored */

@@ -71,7 +71,9 @@ static bool has_word(const char *value, const char *word, size_t length) {
 
 /* ---- what relations name ---- */
 
-const char *option_name_wanted(const wanted_output *w, char text[SAID_BYTES]) {
+/* "--output tiles", "--memory-totals". */
+enum { SAID_BYTES = 100 };
+static const char *name_wanted(const wanted_output *w, char text[SAID_BYTES]) {
     const bool is_output = strcmp(w->option, "output") == 0;
     snprintf(text, SAID_BYTES, "--%s%s%s", w->option, is_output ? " " : "",
              is_output ? w->what->name : "");
@@ -155,7 +157,7 @@ static bool find_given(const options *o, const char *list, char said[SAID_BYTES]
         if (strncmp(name, "output:", 7) == 0) {
             const wanted_output *w = find_output(o, name, size);
             if (w != NULL)
-                return option_name_wanted(w, said) != NULL;
+                return name_wanted(w, said) != NULL;
         } else if (own.holds) {
             snprintf(said, SAID_BYTES, "%s%s", own.said, own.value);
             return true;
@@ -340,7 +342,7 @@ static popliner_status check_outputs(const options *o, popliner_error *error) {
         if (w->path == NULL && printed != NULL && w != printed &&
             printed->what->kind != OUTPUT_POPLINER)
             return fail_usage(error, "%s: %s is printed already; give --output %s=FILE",
-                              option_name_wanted(w, name), printed->what->name, w->what->name);
+                              name_wanted(w, name), printed->what->name, w->what->name);
         TRY(check_format_of(o, w, error));
     }
     return o->has_format && (int)o->format == FORMAT_PLOT && printed == NULL

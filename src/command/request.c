@@ -153,7 +153,8 @@ popliner_status request_make_map(const options *o, size_t num_ipus, size_t **map
     return POPLINER_OK;
 }
 
-popliner_status request_take_map(request *r, const options *o, popliner_error *error) {
+/* Takes the device map, if the options give one in any way. */
+static popliner_status take_map(request *r, const options *o, popliner_error *error) {
     if (o->device_map.is_any || o->device_map.is_replicated)
         return POPLINER_OK; /* found when the costs are known */
     if (o->device_map.ipus == NULL && options_map_name(o) != NULL)
@@ -171,7 +172,7 @@ popliner_status request_begin(request *r, const session *s, popliner_memory_mode
     request_free(r);
     *r = (request){.solver = POPLINER_SOLVER_OPTIONS_INIT, .asked = POPLINER_REQUEST_INIT};
     r->solver.method = o->method;
-    TRY(request_take_map(r, o, error));
+    TRY(take_map(r, o, error));
     r->asked.memory_model = session_memory_model(s, otherwise);
     r->asked.schedule = o->schedule.order;
     r->asked.recompute = o->recompute.way;
@@ -250,7 +251,7 @@ popliner_status request_no_unit(const request *r, const char *option, const char
 popliner_status request_check(session *s, popliner_error *error) {
     TRY(popliner_analysis_options_check(&s->options.reading, error));
     TRY(take_objectives(&s->request, &s->options, error));
-    TRY(request_take_map(&s->request, &s->options, error));
+    TRY(take_map(&s->request, &s->options, error));
     return copies_take(&s->request, &s->options, error);
 }
 

@@ -374,6 +374,15 @@ static bool has_limit(const popliner_solver_options *o, size_t ipu) {
     return false;
 }
 
+/* The memory of a tile, without --reserve: that of --mem-per-tile, of the file, or without one of
+ * the profile; 0: not said. */
+static uint64_t memory_of(const session *s, const popliner_costs_file *file) {
+    const uint64_t asked = s->options.lists[LIST_LIMITS].all.bytes;
+    return asked > 0      ? asked
+           : file != NULL ? file->bytes_per_tile
+                          : session_profile(s).bytes_per_tile;
+}
+
 popliner_status request_less_reserve(const popliner_solver_options *o, size_t ipu,
                                      uint64_t memory_bytes, uint64_t *limit_bytes,
                                      popliner_error *error) {
@@ -386,7 +395,7 @@ popliner_status request_less_reserve(const popliner_solver_options *o, size_t ip
 popliner_status request_take_reserve(request *r, session *s, const popliner_costs_file *file,
                                      uint64_t *limit_bytes, popliner_error *error) {
     const popliner_ipu_link *all = &s->options.lists[LIST_RESERVES].all;
-    const uint64_t memory = session_memory(s, file);
+    const uint64_t memory = memory_of(s, file);
     if (all->cycles == RESERVE_PERCENT)
         r->solver.reserve_percent_hundredths = all->bytes;
     else if (all->cycles != RESERVE_NOTHING)
@@ -452,7 +461,7 @@ static void warn_limits(const request *r, session *s) {
 popliner_status request_set_lists(request *r, session *s, uint64_t limit_bytes,
                                   const popliner_costs_file *file, popliner_error *error) {
     const bool is_swept = s->options.sweep != NULL && !s->options.sweep->of_ipus;
-    const uint64_t memory_bytes = is_swept ? 0 : session_memory(s, file);
+    const uint64_t memory_bytes = is_swept ? 0 : memory_of(s, file);
     r->solver.mem_per_tile = limit_bytes;
     const popliner_costs_file *told = file != NULL ? file : &no_file;
     TRY(set_values(r, LIST_RESERVES, s, told, 0, error));

@@ -410,13 +410,6 @@ popliner_memory_model session_memory_model(const session *s, popliner_memory_mod
     return chosen < 0 ? otherwise : (popliner_memory_model)chosen;
 }
 
-uint64_t session_memory(const session *s, const popliner_costs_file *file) {
-    const uint64_t asked = s->options.lists[LIST_LIMITS].all.bytes;
-    return asked > 0      ? asked
-           : file != NULL ? file->bytes_per_tile
-                          : session_profile(s).bytes_per_tile;
-}
-
 popliner_status session_use_report(session *s, const char *directory, const char *name,
                                    popliner_error *error) {
     s->report = path_join(directory, name);

@@ -107,10 +107,6 @@ size_t session_num_breaches(const session *s);
 /* The memory model that the user chose, or `otherwise`. */
 popliner_memory_model session_memory_model(const session *s, popliner_memory_model otherwise);
 
-/* The memory of a tile, without --reserve: that of --mem-per-tile, of the file, or without one of
- * the profile; 0: not said. */
-uint64_t session_memory(const session *s, const popliner_costs_file *file);
-
 /* Warns in the log, and in all that is made of the certificate, once answer_tell is called. */
 void session_warn(session *s, const char *format, ...);
 
@@ -141,9 +137,6 @@ popliner_status request_check(session *s, popliner_error *error);
  * MEMORY. */
 popliner_status request_make_map(const options *o, size_t num_ipus, size_t **map, size_t *count,
                                  popliner_error *error);
-
-/* Takes the device map, if the options give one in any way. Errors: MEMORY. */
-popliner_status request_take_map(request *r, const options *o, popliner_error *error);
 
 /* Sets the members that need no units: the memory model (`otherwise`, unless the user chose one),
  * the schedule, the device map. Errors: USAGE, MEMORY. */

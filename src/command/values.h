@@ -64,7 +64,7 @@ nearest nearest_begin(const char *text, size_t length);
 /* Keeps the name if the text is likelier to be a misspelling of it than of those before. */
 void nearest_offer(nearest *n, const char *name, size_t length);
 
-/* What follows a wrong value. */
+/* The end of a message about a wrong value. */
 typedef struct value_hint {
     char text[200];
 } value_hint;
