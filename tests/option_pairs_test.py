@@ -13,6 +13,7 @@ stages of a profile need is what --evaluate tells of every single split, and the
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 import argparse
+import base64
 import csv
 import io
 import itertools
@@ -25,6 +26,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zlib
 from dataclasses import replace
 from fractions import Fraction
 
@@ -1189,8 +1191,8 @@ class Check:
                [(s.device, self.costs.names[s.first:s.end]) for s in split.stages], "--emit")
 
     def in_html(self, text, split):
-        begin = '<script type="application/json" id="data">'
-        data = load(text[text.index(begin) + len(begin):].split("</script>")[0])
+        data = text.split('id="data">')[1].split("</script>")[0]
+        data = load(zlib.decompress(base64.b64decode(data)).decode())
         plan = data["plan"]
         expect(plan, [s.first for s in split.stages[1:]], "--html: begins of stages")
 

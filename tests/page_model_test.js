@@ -57,15 +57,17 @@ function makePage(words) {
 
 function readPage(file) {
     const page = fs.readFileSync(file, 'utf8');
-    const parts = page.split('<script type="application/json" id="data">');
-    assert.strictEqual(parts.length, 2);
+    const element = (name) => {
+        const found = [...page.matchAll(new RegExp(`id="${name}">([^<]*)</script>`, 'g'))];
+        assert.strictEqual(found.length, 1);
+        return Buffer.from(found[0][1], 'base64');
+    };
     // a browser runs all of it or nothing
     const scripts = [...page.matchAll(/<script>([^]*?)<\/script>/g)];
     assert.ok(scripts.length > 0);
-    const packed = /id="scripts">"(.*?)"</.exec(page)[1];
     scripts.forEach((script) => new vm.Script(script[1]));
-    new vm.Script(zlib.gunzipSync(Model.bytesOf(packed)).toString());
-    return JSON.parse(parts[1].slice(0, parts[1].indexOf('</script>')));
+    new vm.Script(zlib.gunzipSync(element('scripts')).toString());
+    return JSON.parse(zlib.inflateSync(element('data')));
 }
 
 // ---- commands that are pasted ----
@@ -599,12 +601,12 @@ function checkTenPages() {
     }
 }
 
-// As a browser does: the solver of a page, unpacked.
+// As a browser does: the solver of a page, inflated.
 async function startSolver() {
     const { solver } = makePage([sample]);
     if (solver === null)
         return false;
-    Model.useSolver(await Solver.load(zlib.gunzipSync(Model.bytesOf(solver))));
+    Model.useSolver(await Solver.load(zlib.gunzipSync(Buffer.from(solver, 'base64'))));
     return true;
 }
 

@@ -15,6 +15,7 @@ import random
 import sqlite3
 import subprocess
 import sys
+import zlib
 
 import cases
 from memory_model import GROUP_OF, Model
@@ -32,52 +33,18 @@ def make(*words):
     assert result.returncode in (0, 1), (words, result.stderr)
     with open(path, encoding="utf-8") as file:
         page = file.read()
-    data = page.split('<script type="application/json" id="data">')[1]
-    return json.loads(data[:data.index("</script>")])
+    data = page.split('id="data">')[1].split("</script>")[0]
+    return json.loads(zlib.decompress(base64.b64decode(data)))
 
 
-# ---- reading, from the comments of src/base/packed.h and src/page/page_data.h ----
+# ---- reading, from the comment of pl_page_put_places in src/page/page_data.h ----
 
-def unpack(text):
-    numbers, last, value, shift = [], 0, 0, 0
-    for byte in base64.b85decode(text.replace(",", "<")):
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            last += -((value + 1) // 2) if value & 1 else value // 2
-            numbers.append(last)
-            value, shift = 0, 0
-    assert shift == 0
-    return numbers
-
-
-def read_rows(places, name, things, num_tiles):
+def read_rows(places, name):
     """{(thing, category): {tile: bytes}}, without zeros."""
-    table, block = places[name], places["block"]
-    keys = list(zip(unpack(table[things]), unpack(table["category"])))
-    assert len(set(keys)) == len(keys)
-    result = {key: {} for key in keys}
-    data, at = base64.b85decode(table["tiles"].replace(",", "<")), 0
-    for key in keys:
-        for start in range(0, num_tiles, block):
-            count = min(block, num_tiles - start)
-            width, least, shift = data[at], 0, 0
-            while True:
-                at += 1
-                least |= (data[at] & 0x7F) << shift
-                shift += 7
-                if data[at] < 0x80:
-                    break
-            at += 1
-            length = -(-width * count // 8)
-            number = int.from_bytes(data[at:at + length], "little")
-            at += length
-            for i in range(count):
-                value = (least + (number >> i * width) % 2 ** width) << table["shift"]
-                if value:
-                    result[key][start + i] = value
-            assert number >> count * width == 0
-    assert at == len(data)
+    rows = json.loads(places[name]["rows"])
+    result = {(thing, category): {tile: size for tile, size in enumerate(sizes) if size}
+              for thing, category, sizes in rows}
+    assert len(result) == len(rows)
     return result
 
 
@@ -99,7 +66,7 @@ def check_stages(folder, model, schedule, recompute, *words):
         for own in data["stage_tiles"]:
             tiles = model.measure([(range(own["first"], own["last"] + 1), own["to_end"] - 1)],
                                   schedule, recompute, EFFECTS, "auto")
-            assert unpack(own["total"]) == [
+            assert own["total"] == [
                 (told if layout is None else model.laid_out(told, *layout))["total"]
                 for told, layout in zip(tiles, model.layouts)], (split, own["first"])
             seen += tiles[0]["stored"][0][0] > 0
@@ -110,7 +77,7 @@ def check_stages(folder, model, schedule, recompute, *words):
 
 def check_places(folder, model):
     data = make(folder, "--solve", "--num-ipus", "3")
-    places, num_tiles = data["places"], data["num_tiles"]
+    places = data["places"]
     numbers = {number: i for i, number in enumerate(
         number for (number,) in model.sql.execute("SELECT id FROM unlowered_vars ORDER BY id"))}
     # categories that no variable has may be missing from either list
@@ -130,7 +97,7 @@ def check_places(folder, model):
             life = lives.setdefault((0 if key[0] is None else key[0] + 1, key[1]), {})
             life[number] = life.get(number, 0) + size
     assert places["named"]["is_whole"] and places["lives"]["is_whole"]
-    told = read_rows(places, "named", "variable", num_tiles)
+    told = read_rows(places, "named")
     assert told == named and len(named) > 20
     # of each layer: what the second memory model says is touched, which leaves out code
     layers = {}
@@ -140,57 +107,44 @@ def check_places(folder, model):
                 if touch >> unit & 1 and size:
                     row = layers.setdefault((unit, data["categories"].index(kind)), {})
                     row[tile] = row.get(tile, 0) + size
-    told = read_rows(places, "layers", "unit", num_tiles)
+    told = read_rows(places, "layers")
     assert {key: row for key, row in told.items()
             if data["categories"][key[1]] not in GROUP_OF} == layers and layers
     check_lives(model, data, lives)
-    check_boxes(model, {**data["boxes"], **data["classes"]}, numbers, category, always)
+    check_boxes(model, data["boxes"], data["classes"], numbers, category, always)
 
 
-def check_boxes(model, boxes, numbers, category, always):
+def check_boxes(model, boxes, classes, numbers, category, always):
     """Each variable of the tiles that are there: by address, and when it is live."""
-    columns = {name: unpack(text) for name, text in boxes.items()}
-    ranges = iter(zip(columns["first"], columns["end"]))
-    counts = {name: [end - start for start, end in zip(columns[name], columns[name][1:])]
-              for name in ("start", "ranges")}
-    classes = [[next(ranges) for _ in range(count)] for count in counts["ranges"]]
-    rows = iter(zip(*(columns[name] for name in ("offset", "size_bytes", "variable", "category",
-                                                 "class"))))
     steps = [*chance.sample(range(model.num_steps), 10), 0, model.num_steps - 1]
-    for tile, count in zip(columns["tile"], counts["start"]):
-        told = [next(rows) for _ in range(count)]
+    for own in boxes:
+        tile, told = own["tile"], own["variables"]
+        if told is None:
+            continue
         assert told == sorted(told, key=lambda row: row[0])
         expected = list(model.sql.execute(
             "SELECT offset, size_bytes, unlowered_var_id, category, equivalence_class FROM "
             "vars_info WHERE tile = ? AND size_bytes > 0 AND (bitset IS NULL OR bitset & 1)",
             (tile,)))
         for step in [None, *steps]: # None: what is always live
-            assert sorted(row[:4] for row in told if (row[4] == 0 if step is None else row[4] > 0
-                          and any(a <= step < b for a, b in classes[row[4] - 1]))) == sorted(
-                (at, size, 0 if name is None else numbers[name] + 1, category[kind])
+            assert sorted(row[:4] for row in told if (
+                    step is None if classes[row[4]] is None else step is not None
+                    and any(a <= step < b for a, b in classes[row[4]]))) == sorted(
+                [at, size, 0 if name is None else numbers[name] + 1, category[kind]]
                 for at, size, name, kind, number in expected
                 if (always[number] if step is None
                     else not always[number] and model.is_live(number, step))), (tile, step)
-    live = iter(columns["live_bytes"])
-    for tile in columns["live_tile"]:
-        told = [next(live) for _ in range(model.num_steps)]
-        own = list(model.sql.execute(
-            "SELECT size_bytes, equivalence_class FROM vars_info WHERE tile = ? AND "
-            "(bitset IS NULL OR bitset & 1)", (tile,)))
+        assert len(own["live_bytes"]) == model.num_steps
         for step in steps:
-            assert told[step] == sum(size for size, number in own
-                                     if not always[number] and model.is_live(number, step))
-    tiles = columns["tile"]
-    assert next(live, None) is None and set(tiles) <= set(columns["live_tile"])
-    assert next(rows, None) is None and len(set(tiles)) == len(tiles) > 1
+            assert own["live_bytes"][step] == sum(
+                size for _, size, _, _, number in expected
+                if not always[number] and model.is_live(number, step))
+    tiles = [own["tile"] for own in boxes]
+    assert len(set(tiles)) == len(tiles) > 1
 
 
 def check_lives(model, data, lives):
-    columns = {name: unpack(text) for name, text in data["classes"].items()}
-    ranges, ends = list(zip(columns["first"], columns["end"])), columns["ranges"]
-    classes = [None, *(ranges[start:end] for start, end in zip(ends, ends[1:]))]
-    items = list(zip(*(unpack(data["places"]["lives"][name])
-                       for name in ("variable", "category", "class", "bytes"))))
+    classes, items = data["classes"], json.loads(data["places"]["lives"]["rows"])
     assert [item[3] for item in items] == sorted((item[3] for item in items), reverse=True)
     seen = 0
     for step in [*chance.sample(range(model.num_steps), 40), 0, model.num_steps - 1]:
@@ -231,7 +185,7 @@ def check_times(folder):
         begins.append(next_of.get(parent, 0))
         next_of[step] = begins[step]
         next_of[parent] = begins[step] + lengths[step]
-    told = {name: unpack(text) for name, text in make(folder)["step_times"].items()}
+    told = make(folder)["step_times"]
     assert told == {"from": begins, "to": list(map(sum, zip(begins, lengths))),
                     "repeats": repeats}, folder
     return max(repeats)
@@ -245,8 +199,8 @@ def check_large(folder):
     data = make(folder, "--solve", "--num-ipus", "4")
     assert len(data["stage_tiles"]) > 1
     told = data["places"]["named"]
-    assert not told["is_whole"] and len(told["tiles"]) < 2100000
-    rows = read_rows(data["places"], "named", "variable", data["num_tiles"])
+    assert not told["is_whole"] and len(told["rows"]) < 10100000
+    rows = read_rows(data["places"], "named")
     held = {variable for variable, _ in rows}
     sql = sqlite3.connect(os.path.join(folder, "profile.pop"))
     sizes = [size for (size,) in sql.execute(
@@ -261,7 +215,6 @@ def check_large(folder):
 
 
 takes_all = cases.takes_all()
-# blocks of tiles of which the last one is short
 made = os.path.join(scratch, "made")
 subprocess.run([mkprofile, "--output", made, "--force", "--quiet", "--preset", "bert-tiny",
                 "--layers", "3", "--tiles", "70", "--framework", "popart", "--training",

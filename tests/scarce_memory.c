@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 #include <sqlite3.h>
+#include <zlib.h>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -69,6 +70,14 @@ FILE *__wrap_fopen(const char *path, const char *mode) {
         return __real_fopen(path, mode);
     errno = ENOMEM;
     return NULL;
+}
+
+int __real_compress2(Bytef *to, uLongf *room, const Bytef *from, uLong length, int level);
+int __wrap_compress2(Bytef *to, uLongf *room, const Bytef *from, uLong length, int level);
+
+/* zlib allocates where it cannot be counted. */
+int __wrap_compress2(Bytef *to, uLongf *room, const Bytef *from, uLong length, int level) {
+    return may_allocate() ? __real_compress2(to, room, from, length, level) : Z_MEM_ERROR;
 }
 
 char *__wrap_realpath(const char *path, char *resolved);

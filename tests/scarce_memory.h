@@ -2,7 +2,7 @@
  *
  * A test that links scarce_memory.c gives the linker the options that tests/CMakeLists.txt lists
  * for it. Then these are refused: the allocations of the library and the test, and those that
- * jansson, PCRE2 and SQLite make for the library.
+ * jansson, PCRE2, SQLite and zlib make for the library.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_TESTS_SCARCE_MEMORY_H

@@ -269,7 +269,6 @@ function checkArguments(solver) {
     const noObjects = junk.filter((it) => typeof it !== 'object' || it === null ||
         Array.isArray(it));
     const given = but(undefined, null); // a member of a table that is null is not there
-    const columns = given.filter((it) => typeof it !== 'string'); // which may be packed
     const numbers = but(2 ** 53); // none is a number of units, bytes or devices
     const answer = (name, value) => table.answer('plan', { ...request, [name]: value });
     const make = (name, value) => solver.table({ ...right, [name]: value });
@@ -282,9 +281,9 @@ function checkArguments(solver) {
             [['a'], 'b']]), (it) => make('names', it)],
         ['peaks', junk.concat([[[1, 2]], [[1, 2, 3, 4]], [[1, 2, -3]], [[1, 2, '3']],
             [[1, 2, [3]]], [[1, 2, 3], [1, 2]], [1, 2, 3]]), (it) => make('peaks', it)],
-        ['cycles', columns.concat([[1, 2], [1, 2, 3, 4], [1, 2, '3']]), (it) => make('cycles', it)],
+        ['cycles', given.concat([[1, 2], [1, 2, 3, 4], [1, 2, '3']]), (it) => make('cycles', it)],
         ...['cuts', 'kv', 'kv_tokens', 'cache', 'workspace'].map((name) => [name,
-            columns.concat([[0], [0, 1, 2], [0, 0.5]]), (it) => make(name, it)]),
+            given.concat([[0], [0, 1, 2], [0, 0.5]]), (it) => make(name, it)]),
         ['counted_units', given.concat([[1], [1, 2], [1, 1, 1]]),
             (it) => make('counted_units', it)],
         ...['micro_batches', 'need', 'places'].map((name) => [name,
@@ -292,7 +291,7 @@ function checkArguments(solver) {
         ...['schedule', 'recompute', 'copies_rule'].map((name) => [name,
             given.concat(['none at all']), (it) => make(name, it)]),
         ...Object.keys(NAMES).concat('time_unit').map((name) => [name,
-            columns.filter((it) => !(it instanceof Date)), // which are texts in JSON
+            given.filter((it) => typeof it !== 'string' && !(it instanceof Date)), // text in JSON
             (it) => make('option_names', { [name]: it })]),
         ['option_names', noObjects.filter((it) => (it ?? null) !== null),
             (it) => make('option_names', it)],
@@ -301,7 +300,7 @@ function checkArguments(solver) {
         ['cycles', [{ samples: 1, have_cuts: false, are_thirds: true, cycles: [1, 2] }],
             (it) => make('passes', it)],
         ['stages', given, (it) => make('stages', it)],
-        ['lines', columns, (it) => solver.table({ names: ['a'], lines: it })],
+        ['lines', given, (it) => solver.table({ names: ['a'], lines: it })],
         ['size', [1], (it) => make('size', it)],
         ['answer', junk.concat(['best', ['plan']]), (it) => table.answer(it, request)],
         ['request', noObjects, (it) => table.answer('plan', it)],

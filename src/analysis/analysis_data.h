@@ -140,7 +140,7 @@ popliner_status pl_analysis_stages(popliner_analysis *analysis, popliner_memory_
 #define PL_SECTION_EXECUTION_SUMS POPLINER_NUM_SECTIONS
 
 /* Like popliner_section_text, for a valid section and format, including PL_SECTION_EXECUTION_SUMS
- * and PL_FORMAT_PACKED. */
+ * and PL_FORMAT_PAGE. */
 popliner_status pl_analysis_section(popliner_analysis *analysis, popliner_section section,
                                     popliner_memory_model model, const pl_certificate *certificate,
                                     popliner_format format, char **text, popliner_error *error);

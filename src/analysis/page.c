@@ -10,7 +10,6 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/new_file.h"
-#include "base/packed.h"
 #include "base/text.h"
 #include "memory/chain_data.h"
 #include "memory/parts.h"
@@ -23,7 +22,7 @@
 #include "solve/options.h"
 
 enum {
-    MAX_STAGE_CHARS = 3000000, /* after this length no further pipelines are measured */
+    MAX_STAGE_CHARS = 6000000, /* after this length no further pipelines are measured */
     MAX_STAGE_TILES = 50000,   /* of all stages together, that are listed one by one */
     MAX_PIPELINES = 24,        /* that stages can serve */
     MAX_BOXED_STAGES = 16,     /* whose fullest tile is there with its addresses */
@@ -180,10 +179,10 @@ static void put_stage_tiles(pl_json *json, const popliner_interval *stage,
     pl_put_number(json, "to_end", stage->stages_to_end);
     for (int part = 0; part < POPLINER_NUM_PARTS; part++)
         if (!pl_part_is_within(part))
-            pl_put_packed_numbers(json, pl_parts[part].name, memory->part_bytes[part],
-                                  memory->num_tiles);
-    pl_put_packed_numbers(json, "total", memory->need_bytes[POPLINER_NEED_EXPECTED],
-                          memory->num_tiles);
+            pl_page_put_numbers(json, pl_parts[part].name, memory->part_bytes[part],
+                                memory->num_tiles);
+    pl_page_put_numbers(json, "total", memory->need_bytes[POPLINER_NEED_EXPECTED],
+                        memory->num_tiles);
     pl_put_close(json);
 }
 
@@ -227,7 +226,7 @@ static popliner_status put_sections(task *t, popliner_error *error) {
             continue;
         pl_progress(&a->listener, "Making the page", (size_t)i, PL_SECTION_EXECUTION_SUMS + 1);
         status = pl_analysis_section(a, (popliner_section)i, t->request.memory_model, NULL,
-                                     PL_FORMAT_PACKED, &text, error);
+                                     PL_FORMAT_PAGE, &text, error);
         pl_put_line(json);
         pl_put_value(json, i == PL_SECTION_EXECUTION_SUMS ? "execution_sums"
                                                           : pl_section_name((popliner_section)i));
@@ -333,18 +332,18 @@ static popliner_status begin(task *t, const popliner_page_options *options, popl
 static popliner_status put_step_times(task *t, popliner_error *error) {
     const popliner_profile *p = t->analysis->profile;
     pl_step_times times = {0};
-    pl_packed repeats = {0};
     popliner_status status = pl_step_times_find(&times, p, true, error);
-    for (size_t step = 0; status == POPLINER_OK && step < p->num_steps; step++)
-        pl_packed_number(&repeats, !times.has_inner[step] ? 0
-                                   : p->num_timed_programs == 0
-                                       ? 1
-                                       : p->program_repeats[p->step_program[step]]);
     pl_put_line(&t->json);
     pl_put_open(&t->json, "step_times", '{');
-    pl_put_packed_numbers(&t->json, "from", times.start, p->num_steps);
-    pl_put_packed_numbers(&t->json, "to", times.end, p->num_steps);
-    pl_put_packed(&t->json, "repeats", &repeats);
+    pl_page_put_numbers(&t->json, "from", times.start, p->num_steps);
+    pl_page_put_numbers(&t->json, "to", times.end, p->num_steps);
+    pl_put_open(&t->json, "repeats", '[');
+    for (size_t step = 0; status == POPLINER_OK && step < p->num_steps; step++)
+        pl_put_number(&t->json, NULL,
+                      !times.has_inner[step]       ? 0
+                      : p->num_timed_programs == 0 ? 1
+                                                   : p->program_repeats[p->step_program[step]]);
+    pl_put_close(&t->json);
     pl_put_close(&t->json);
     pl_arrays_free(&times.arrays);
     return status;

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/failure.h"
-#include "base/packed.h"
 #include "base/text.h"
 
 /* ---- One value ------------------------------------------------------------------------------- */
@@ -75,19 +74,16 @@ static void add_value(const pl_sheet *sheet, pl_text *text, const pl_cell *cell)
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
-/* True if values are stored instead of written. */
-static bool keeps(const pl_sheet *sheet) {
-    return sheet->format == PL_FORMAT_PACKED || sheet->format == PL_FORMAT_KEPT;
-}
-
 void pl_sheet_begin(pl_sheet *sheet, popliner_format format, const char *section) {
+    const bool is_page = format == PL_FORMAT_PAGE;
     *sheet = (pl_sheet){.format = format, .is_naming = true};
-    if (format != POPLINER_FORMAT_JSON)
+    if (format != POPLINER_FORMAT_JSON && !is_page)
         return;
-    sheet->json = (pl_json){.text = &sheet->text, .style = PL_JSON_SPACED};
+    sheet->json = (pl_json){.text = &sheet->text, is_page ? PL_JSON_COMPACT : PL_JSON_SPACED};
     pl_put_open(&sheet->json, NULL, '{');
     pl_put_text(&sheet->json, "section", section);
-    pl_put_open(&sheet->json, "rows", '[');
+    if (!is_page)
+        pl_put_open(&sheet->json, "rows", '[');
 }
 
 void pl_sheet_set_columns(pl_sheet *sheet, const char *const *names, size_t count) {
@@ -117,12 +113,16 @@ void pl_sheet_end_names(pl_sheet *sheet) {
     sheet->is_naming = false;
     if (sheet->format == POPLINER_FORMAT_JSON || sheet->format == PL_FORMAT_KEPT)
         return;
-    pl_text_add(text, sheet->format == PL_FORMAT_PACKED ? "{\"columns\":[" : "");
+    if (sheet->format == PL_FORMAT_PAGE) {
+        pl_put_texts(&sheet->json, "columns", sheet->columns, sheet->num_columns);
+        pl_put_open(&sheet->json, "rows", '[');
+        return;
+    }
     for (size_t i = 0; i < sheet->num_columns; i++) {
         pl_text_add(text, i > 0 ? delimiter(sheet->format) : "");
         add_value(sheet, text, &(pl_cell){PL_CELL_TEXT, {.text = sheet->columns[i]}});
     }
-    pl_text_add(text, sheet->format == PL_FORMAT_PACKED ? "]" : line_end(sheet));
+    pl_text_add(text, line_end(sheet));
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
@@ -138,17 +138,20 @@ static void keep(pl_sheet *sheet, pl_cell cell) {
 static void write_value(pl_sheet *sheet, const pl_cell *cell) {
     pl_text *text = &sheet->text;
     const bool is_last = sheet->column + 1 == sheet->num_columns;
-    if (sheet->format != POPLINER_FORMAT_JSON) {
+    const bool is_page = sheet->format == PL_FORMAT_PAGE;
+    if (sheet->format != POPLINER_FORMAT_JSON && !is_page) {
         pl_text_add(text, sheet->column > 0 ? delimiter(sheet->format) : "");
         add_value(sheet, text, cell);
         pl_text_add(text, is_last ? line_end(sheet) : "");
         return;
     }
+    if (is_page && !sheet->is_whole && sheet->num_rows >= PL_MAX_PAGE_ROWS)
+        return;
     if (sheet->column == 0) {
         pl_put_line(&sheet->json);
-        pl_put_open(&sheet->json, NULL, '{');
+        pl_put_open(&sheet->json, NULL, is_page ? '[' : '{');
     }
-    pl_put_value(&sheet->json, sheet->columns[sheet->column]);
+    pl_put_value(&sheet->json, is_page ? NULL : sheet->columns[sheet->column]);
     add_value(sheet, text, cell);
     if (is_last)
         pl_put_close(&sheet->json);
@@ -158,11 +161,12 @@ static void write_value(pl_sheet *sheet, const pl_cell *cell) {
 static void write_cell(pl_sheet *sheet, pl_cell cell) {
     if (sheet->text.failed) /* the names may be incomplete */
         return;
-    if (keeps(sheet))
+    if (sheet->format == PL_FORMAT_KEPT)
         keep(sheet, cell);
     else
         write_value(sheet, &cell);
     sheet->column = (sheet->column + 1) % sheet->num_columns;
+    sheet->num_rows += sheet->column == 0;
 }
 
 void pl_sheet_none(pl_sheet *sheet) {
@@ -231,114 +235,6 @@ void pl_sheet_id(pl_sheet *sheet, uint64_t id) {
     pl_sheet_text(sheet, id == 0 ? NULL : digits);
 }
 
-/* ---- Packed ---------------------------------------------------------------------------------- */
-
-/* The number of a cell that is packed. */
-static uint64_t packed_number(const pl_cell *cell) {
-    const int64_t number = cell->value.signed_number;
-    if (cell->kind != PL_CELL_SIGNED)
-        return cell->value.number;
-    return number < 0 ? ~(2 * (uint64_t)number) : 2 * (uint64_t)number;
-}
-
-/* Returns the kind of all present values of a column; REAL if they differ, or are too large to be
- * packed. */
-static pl_cell_kind kind_of(const pl_sheet *sheet, size_t column) {
-    static const uint64_t most = (UINT64_C(1) << 52) - 1;
-    pl_cell_kind kind = PL_CELL_NONE;
-    for (size_t i = column; i < sheet->num_cells; i += sheet->num_columns) {
-        pl_cell_kind own = sheet->cells[i].kind;
-        if (own != PL_CELL_NONE && own != PL_CELL_TEXT && packed_number(&sheet->cells[i]) > most)
-            return PL_CELL_REAL;
-        if (own != PL_CELL_NONE && kind != PL_CELL_NONE && own != kind)
-            return PL_CELL_REAL;
-        kind = own == PL_CELL_NONE ? kind : own;
-    }
-    return kind == PL_CELL_NONE ? PL_CELL_NUMBER : kind;
-}
-
-static const char *kind_name(pl_cell_kind kind) {
-    return kind == PL_CELL_NUMBER   ? "number"
-           : kind == PL_CELL_SIGNED ? "signed"
-           : kind == PL_CELL_FLAG   ? "flag"
-           : kind == PL_CELL_TEXT   ? "text"
-                                    : "mixed";
-}
-
-static void write_numbers(const pl_sheet *sheet, size_t column, pl_text *text) {
-    pl_packed packed = {0};
-    for (size_t i = column; i < sheet->num_cells; i += sheet->num_columns) {
-        const pl_cell *cell = &sheet->cells[i];
-        pl_packed_number(&packed, cell->kind == PL_CELL_NONE ? 0 : packed_number(cell) + 1);
-    }
-    pl_packed_end(&packed, text);
-}
-
-/* Names in the order in which the column has them. */
-static void write_texts(const pl_sheet *sheet, size_t column, pl_text *text) {
-    pl_packed packed = {0};
-    size_t num_names = 0;
-    size_t *place = pl_new_array(sheet->names.count, sizeof *place); /* position plus one */
-    text->failed = text->failed || place == NULL;
-    pl_text_add(text, "{\"names\":[");
-    for (size_t i = column; place != NULL && i < sheet->num_cells; i += sheet->num_columns) {
-        const pl_cell *cell = &sheet->cells[i];
-        if (cell->kind == PL_CELL_NONE) {
-            pl_packed_number(&packed, 0);
-            continue;
-        }
-        size_t *own = &place[cell->value.number];
-        if (*own == 0) {
-            pl_text_add(text, num_names > 0 ? "," : "");
-            pl_quote_json(text, sheet->names.items[cell->value.number]);
-            *own = ++num_names;
-        }
-        pl_packed_number(&packed, *own);
-    }
-    pl_text_add(text, "],\"place\":");
-    pl_packed_end(&packed, text);
-    pl_text_add(text, "}");
-    free(place);
-}
-
-static void write_list(const pl_sheet *sheet, size_t column, pl_text *text) {
-    pl_text_add(text, "[");
-    for (size_t i = column; i < sheet->num_cells; i += sheet->num_columns) {
-        pl_text_add(text, i > column ? "," : "");
-        pl_cell cell = sheet->cells[i];
-        if (cell.kind == PL_CELL_TEXT)
-            cell.value.text = sheet->names.items[cell.value.number];
-        add_value(sheet, text, &cell);
-    }
-    pl_text_add(text, "]");
-}
-
-static void write_packed(pl_sheet *sheet) {
-    pl_text *text = &sheet->text;
-    const size_t num_columns = sheet->num_columns;
-    if (text->failed)
-        return;
-    const size_t all_rows = sheet->num_cells / num_columns;
-    const size_t num_rows =
-        sheet->is_whole || all_rows < PL_MAX_PACKED_ROWS ? all_rows : PL_MAX_PACKED_ROWS;
-    sheet->num_cells = num_rows * num_columns;
-    pl_text_format(text, ",\"all_rows\":%zu,\"num_rows\":%zu,\"kinds\":[", all_rows, num_rows);
-    for (size_t i = 0; i < num_columns; i++)
-        pl_text_format(text, "%s\"%s\"", i > 0 ? "," : "", kind_name(kind_of(sheet, i)));
-    pl_text_add(text, "],\"data\":[");
-    for (size_t i = 0; i < num_columns; i++) {
-        pl_cell_kind kind = kind_of(sheet, i);
-        pl_text_add(text, i > 0 ? "," : "");
-        if (kind == PL_CELL_TEXT)
-            write_texts(sheet, i, text);
-        else if (kind == PL_CELL_REAL)
-            write_list(sheet, i, text);
-        else
-            write_numbers(sheet, i, text);
-    }
-    pl_text_add(text, "]}");
-}
-
 /* ---- The end --------------------------------------------------------------------------------- */
 
 void pl_sheet_clear(pl_sheet *sheet) {
@@ -353,8 +249,11 @@ popliner_status pl_sheet_finish(pl_sheet *sheet, popliner_status status, char **
     assert(status != POPLINER_OK || sheet->text.failed || sheet->column == 0);
     if (sheet->format == POPLINER_FORMAT_JSON)
         pl_text_add(&sheet->text, sheet->json.has_items ? "\n]}\n" : "]}\n");
-    if (sheet->format == PL_FORMAT_PACKED && status == POPLINER_OK)
-        write_packed(sheet);
+    if (sheet->format == PL_FORMAT_PAGE && status == POPLINER_OK) {
+        pl_put_close(&sheet->json);
+        pl_put_number(&sheet->json, "all_rows", sheet->num_rows);
+        pl_put_close(&sheet->json);
+    }
     pl_text text = sheet->text;
     sheet->text = (pl_text){0};
     pl_sheet_clear(sheet);

@@ -13,15 +13,11 @@
  * A missing value is an empty field, or null. Invalid UTF-8 becomes U+FFFD; so does, in CSV and
  * TSV, a character that a terminal would obey. JSON escapes it.
  *
- * PL_FORMAT_KEPT stores the values instead, for comparisons. PL_FORMAT_PACKED, for pages, writes
- * them column by column in compact form, once all are known:
+ * PL_FORMAT_KEPT stores the values instead, for comparisons. PL_FORMAT_PAGE, for pages, is
  *
- *   {"columns": [...], "all_rows": N, "num_rows": M, "kinds": [...], "data": [...]}
+ *   {"section": NAME, "columns": [...], "rows": [[...], ...], "all_rows": N}
  *
- * It has the first M rows of N: at most PL_MAX_PACKED_ROWS unless is_whole. By kind: "number" and
- * "flag" are packed (base/packed.h), each plus one, 0 for none; so is "signed", where 0, -1, 1, -2
- * ... are 0, 1, 2, 3 ...; "text" is {"names": [...], "place": packed positions in them, plus one};
- * "mixed" is a list of values.
+ * without blanks: the first rows of N, at most PL_MAX_PAGE_ROWS unless is_whole.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_BASE_SHEET_H
@@ -33,10 +29,10 @@
 #include "popliner/error.h"
 #include "popliner/report.h"
 
-#define PL_FORMAT_PACKED ((popliner_format)(POPLINER_FORMAT_JSON + 1))
+#define PL_FORMAT_PAGE ((popliner_format)(POPLINER_FORMAT_JSON + 1))
 #define PL_FORMAT_KEPT ((popliner_format)(POPLINER_FORMAT_JSON + 2))
 
-enum { PL_MAX_PACKED_ROWS = 30000 };
+enum { PL_MAX_PAGE_ROWS = 30000 };
 
 typedef enum pl_cell_kind {
     PL_CELL_NONE,
@@ -63,13 +59,14 @@ typedef struct pl_cell {
 typedef struct pl_sheet {
     popliner_format format;
     bool is_naming;       /* no row has begun: columns are named */
-    bool is_whole;        /* packed with all rows, for drawings */
+    bool is_whole;        /* in a page with all rows, for drawings */
     const char **columns; /* [num_columns]: names */
     size_t num_columns;
-    size_t column;  /* of the next value */
-    pl_text text;   /* failed if memory ran short, for any of this */
-    pl_json json;   /* for the format JSON */
-    pl_cell *cells; /* stored cells, row after row */
+    size_t num_rows; /* complete ones */
+    size_t column;   /* of the next value */
+    pl_text text;    /* failed if memory ran short, for any of this */
+    pl_json json;    /* for JSON and pages */
+    pl_cell *cells;  /* stored cells, row after row */
     size_t num_cells;
     pl_names names;   /* of the texts in the cells */
     pl_arrays arrays; /* own the columns and cells */

@@ -1,23 +1,22 @@
 // ---- data ---------------------------------------------------------------------------------------
-// Sections as src/base/sheet.h packs them; a column is unpacked when it is first read.
+// Sections as src/base/sheet.h has them for pages.
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
 
 class Table {
-    constructor(packed) {
-        const { columns, kinds, data } = packed;
+    constructor({ columns, rows, all_rows: allRows }) {
         // a page has the first rows of a long table
-        Object.assign(this, { columns, kinds, data, numRows: packed.num_rows,
-            allRows: packed.all_rows, read: new Map() });
+        Object.assign(this, { columns, all: rows, numRows: rows.length, allRows,
+            read: new Map(), numbers: new Map() });
     }
 
-    // The values of a column; null for one that is not there, and undefined for no such column.
+    // The values of a column; undefined for no such column.
     column(name) {
         const i = this.columns.indexOf(name);
         if (i < 0)
             return undefined;
         if (!this.read.has(name))
-            this.read.set(name, this.unpack(this.kinds[i], this.data[i]));
+            this.read.set(name, this.all.map((row) => row[i]));
         return this.read.get(name);
     }
 
@@ -28,17 +27,11 @@ class Table {
             names.map((name, k) => [name, columns[k][i]])));
     }
 
-    unpack(kind, data) {
-        if (kind === 'mixed')
-            return data;
-        if (kind === 'text')
-            return Array.from(Model.unpack(data.place), (i) => i === 0 ? null : data.names[i - 1]);
-        return Array.from(Model.unpack(data), (n) => n === 0 ? null : kind === 'flag' ? n === 2
-            : kind === 'number' ? n - 1 : n % 2 === 0 ? -n / 2 : (n - 1) / 2);
-    }
-
     isNumber(name) {
-        return this.kinds[this.columns.indexOf(name)] === 'number';
+        if (!this.numbers.has(name))
+            this.numbers.set(name, this.column(name)?.every((value) => value === null ||
+                typeof value === 'number'));
+        return this.numbers.get(name);
     }
 }
 
@@ -62,19 +55,18 @@ function named(text) {
 const timeUnit = () => costUnits === null ? 'cycles' : costUnits.time_unit;
 
 // All that the page was made of.
-function readData(text) {
-    const data = JSON.parse(text);
+function readData(data) {
     objectiveWords = data.wishes.objective_words;
     if (data.costs) {
         costUnits = data.costs;
         return { data, model: Model.read(data) };
     }
-    const tables = Object.fromEntries(Object.entries(data.sections).map(([name, packed]) =>
-        [name, new Table(packed)]));
+    const tables = Object.fromEntries(Object.entries(data.sections).map(([name, section]) =>
+        [name, new Table(section)]));
     const model = Model.read(data);
     const { summary } = tables;
     clockHz = Number(summary.column('value')[summary.column('name').indexOf('clock_hz')]) || 0;
-    return { data, tables, model, places: Places.read(data, Model) };
+    return { data, tables, model, places: Places.read(data) };
 }
 
 // ---- numbers for reading ------------------------------------------------------------------------

@@ -85,29 +85,29 @@ class MemoryView {
             own.last === stage.last && data.answer.stages[k].mem.total_mem === stage.mem.total_mem);
     }
 
-    // The series of the wanted rows of a table, by category.
-    byCategory(name, wanted) {
-        return this.largest([...this.places.byCategory(name, wanted)].map(([category, values]) =>
+    // The series of rows of places, by category.
+    byCategory(rows) {
+        return this.largest([...this.places.byCategory(rows)].map(([category, values]) =>
             ({ name: this.page.data.categories[category], values })));
     }
 
     // The view shows these series, with a note; `title` is what its parts on a tile are called, if
-    // the details have them; `matching` tells which of the named variables, if only some.
+    // the details have them; `matching` are the rows of named variables, if only some.
     what() {
         const { page: { data, model, plan, tables }, how, layer, name } = this;
         if (layer !== '')
             return { title: `Of layer ${data.chain.labels[layer]}`,
-                series: this.byCategory('layers', Array.from(
-                    this.places.table('layers').things, (unit) => unit === Number(layer))),
+                series: this.byCategory(this.places.rowsOf('layers').filter(([unit]) =>
+                    unit === Number(layer))),
                 note: 'Sizes of the variables that operations of this layer touch ' +
                     '(some share addresses); what several layers touch counts in each of them.' };
         if (name !== '') {
-            const { things, isWhole } = this.places.table('named');
+            const { is_whole: isWhole } = data.places.named;
             const words = [name.toLowerCase()];
-            const matching = Array.from(things, (variable) =>
+            const matching = this.places.rowsOf('named').filter(([variable]) =>
                 hasWords(this.page.variableName(variable), words));
-            const number = new Set(things.filter((_, row) => matching[row])).size;
-            const series = this.byCategory('named', matching);
+            const number = new Set(matching.map(([variable]) => variable)).size;
+            const series = this.byCategory(matching);
             return { series, matching, title: `Named like ‘${shorten(name, 40)}’`,
                 note: `${grouped(number)} variables match, with ${bytes(series.reduce((sum, s) =>
                     sum + s.sum, 0))} on all tiles (some share addresses).` + (isWhole &&
@@ -123,8 +123,7 @@ class MemoryView {
         const [stage, own] = [this.split.stages[how], this.tilesOf(how)];
         return { title: `In stage ${how}`, tile: stage.peak.tile,
             series: model.parts.map(({ name, text }) => ({ name: text,
-                values: Model.unpack(own[name]) })).filter((s) => s.values.some((bytes) =>
-                bytes !== 0)),
+                values: own[name] })).filter((s) => s.values.some((bytes) => bytes !== 0)),
             limit: { value: plan.settings.limit, name: 'limit' },
             note: `Expected; the fullest tile needs ${grouped(stage.expected)} B, of ${
                 grouped(data.num_tiles)} tiles.` };
@@ -142,23 +141,24 @@ class MemoryView {
     }
 
     drawTile(tile) {
-        const { page, page: { data }, table, places, own: { title, matching } } = this;
+        const { page, page: { data }, places, table, own: { title, matching } } = this;
+        const { is_whole: isWhole } = data.places.named;
         const parts = (caption, column, series) => smallTable(caption, [column, '#bytes'], series
             .filter(({ values }) => values[tile] > 0).map(({ name, values }) =>
                 [name, grouped(values[tile])]));
-        const { things, categories, isWhole } = places.table('named');
         this.rowOf ||= new Map(page.tables.variables.rows(['variable', 'category', 'name',
             'always_live', 'first_step', 'last_step']).map((row) =>
             [`${row.variable} ${row.category}`, row]));
-        const variable = ({ bytes: size, row }) => {
-            const category = data.categories[categories[row]];
+        const variable = ([number, kind, onTiles]) => {
+            const category = data.categories[kind];
             const { name = '', always_live: isAlways, first_step: first = null, last_step: last } =
-                this.rowOf.get(`${things[row]} ${category}`) || {};
-            return [grouped(size), category, isAlways ? 'always' : first === null ? ''
+                this.rowOf.get(`${number} ${category}`) || {};
+            return [grouped(onTiles[tile]), category, isAlways ? 'always' : first === null ? ''
                 : `${grouped(first)} – ${grouped(last)}`, nameCell(name || '')];
         };
-        const largest = places.onTile('named', matching || things.map(() => 1), tile)
-            .sort((a, b) => b.bytes - a.bytes || a.row - b.row).slice(0, NAMES_SHOWN);
+        const largest = (matching || places.rowsOf('named'))
+            .filter(([, , onTiles]) => onTiles[tile] > 0)
+            .sort(([, , a], [, , b]) => b[tile] - a[tile]).slice(0, NAMES_SHOWN);
         this.boxes.showTile(tile);
         replace(this.detail, el('h3', {}, `Tile ${grouped(tile)}`), !title ? null
             : [parts(title, 'part', this.chart.series), el('p', {}, 'In the profile:')],

@@ -17,31 +17,6 @@ const Model = (() => {
 
     // ---- reading -------------------------------------------------------------------------------
 
-    const read85 = typeof bytesOf === 'function' ? bytesOf : require('./start.js').bytesOf;
-
-    // Numbers as src/base/packed.h writes them. Groups are added up, for shifts have 32 bits only.
-    function unpack(text) {
-        const bytes = read85(text);
-        const numbers = new Float64Array(bytes.length);
-        let count = 0;
-        for (let i = 0, sum = 0; i < bytes.length;) {
-            let group = bytes[i++];
-            let value = group & 0x7f;
-            for (let scale = 128; group >= 0x80; scale *= 128) {
-                group = bytes[i++];
-                value += (group & 0x7f) * scale;
-            }
-            sum += value % 2 === 0 ? value / 2 : -(value + 1) / 2;
-            numbers[count++] = sum;
-        }
-        return numbers.slice(0, count);
-    }
-
-    function unpackAll(columns) {
-        return Object.fromEntries(Object.entries(columns).map(([name, column]) =>
-            [name, typeof column === 'string' ? unpack(column) : column]));
-    }
-
     // How the command names options in its messages, and constraints.
     const OPTION_NAMES = { num_ipus: '--num-ipus', mem_per_tile: '--mem-per-tile',
         constraint_num_ipus: 'num-ipus', constraint_device_map: 'device-map' };
@@ -88,6 +63,12 @@ const Model = (() => {
             ? 'cycles' : name))].filter((name) => name !== 'cycles' || model.hasCycles);
     }
 
+    // Numbers of which the page has the differences; null and undefined are none.
+    function summed(differences) {
+        let sum = 0;
+        return differences?.map((difference) => sum += difference);
+    }
+
     // The costs of a pipeline and a need in the memory of the solver.
     function tableOf(model, settings) {
         const { stages: { pipelines, names, ...stages }, ...pipeline } =
@@ -103,7 +84,7 @@ const Model = (() => {
             kept.shift().table.free();
         const { chain, costs } = model;
         const table = solver.table({ ...chain, ...pipeline, ...costs, names: chain.labels, places,
-            cycles: pipeline.cycles || chain.cycles, counted_units: model.wishes.counted,
+            cycles: summed(pipeline.cycles || chain.cycles), counted_units: model.wishes.counted,
             option_names: model.optionNames, ...costs ? stages : { stages, names_at_peaks: names,
                 categories: model.categories, need: NEEDS.indexOf(settings.need) } });
         kept.push(last = { model, key, table, answers: new Map() });
@@ -390,8 +371,7 @@ const Model = (() => {
     }
 
     return {
-        NEEDS, CONTROLS, bytesOf: read85, unpack, unpackAll,
-        read, evaluate, broken, fewestIpus, useSolver, canEvaluate, solve, hints,
+        NEEDS, CONTROLS, read, evaluate, broken, fewestIpus, useSolver, canEvaluate, solve, hints,
         changeOf, passes, formats, emit, pareto, settingsOf, aloneBytes,
         solveCommand, evaluateCommand, constraintWords, jsonText };
 })();

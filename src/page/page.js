@@ -257,10 +257,11 @@ class Page {
 
 // Without a solver, or where a browser does not run it, the page does not look for plans.
 async function startPage() {
-    const read = readData(document.getElementById('data').textContent);
+    const { textContent } = document.getElementById('data');
+    const read = readData(await inflate(textContent, 'deflate').json());
     if (read.data.solver !== null)
-        await inflate(read.data.solver).arrayBuffer().then(Solver.load).then(Model.useSolver)
-            .catch(() => {});
+        await inflate(read.data.solver, 'gzip').arrayBuffer().then(Solver.load)
+            .then(Model.useSolver).catch(() => {});
     const page = new Page(document.getElementById('page'), read);
     await page.fill();
     window.page = page;

@@ -9,7 +9,6 @@
 #include "answer/certificate_data.h"
 #include "base/failure.h"
 #include "base/numbers.h"
-#include "base/packed.h"
 #include "base/text.h"
 #include "costs/costs.h"
 #include "costs/triangle.h"
@@ -100,22 +99,23 @@ static void put_lines(pl_json *json, const popliner_costs *costs) {
     const size_t n = costs->num_units;
     const size_t num_places = places_of(costs);
     uint64_t most_copies = 0;
-    pl_packed lines = {0};
     for (size_t place = 0; place < num_places; place++)
         most_copies = pl_larger(most_copies, costs->peaks.copies[place]);
-    pl_packed_number(&lines, costs->peaks.num_regions);
-    pl_packed_number(&lines, num_places);
+    pl_put_open(json, "lines", '[');
+    pl_put_number(json, NULL, costs->peaks.num_regions);
+    pl_put_number(json, NULL, num_places);
     for (size_t place = 0; place < num_places; place++)
-        pl_packed_number(&lines, costs->peaks.copies[place]);
+        pl_put_number(json, NULL, costs->peaks.copies[place]);
     for (size_t region = 0; region < costs->peaks.num_regions; region++)
         for (size_t first = 0; first < n; first++)
             for (size_t last = first; last < n; last++) {
                 const pl_region_lines *own = &costs->peaks.lines[region];
-                pl_packed_number(&lines, pl_numbers_at(&own->bytes, n, first, last));
-                pl_packed_number(
-                    &lines, most_copies == 0 ? 0 : pl_numbers_at(&own->copy_bytes, n, first, last));
+                pl_put_number(json, NULL, pl_numbers_at(&own->bytes, n, first, last));
+                pl_put_number(json, NULL,
+                              most_copies == 0 ? 0
+                                               : pl_numbers_at(&own->copy_bytes, n, first, last));
             }
-    pl_put_packed(json, "lines", &lines);
+    pl_put_close(json);
 }
 
 static void put_peaks(pl_json *json, const popliner_costs *costs) {
@@ -125,8 +125,8 @@ static void put_peaks(pl_json *json, const popliner_costs *costs) {
     }
     pl_put_open(json, "peaks", '[');
     for (size_t place = 1; place <= places_of(costs); place++)
-        pl_put_packed_numbers(json, NULL, pl_costs_peaks_at(costs, place),
-                              pl_triangle_size(costs->num_units));
+        pl_page_put_numbers(json, NULL, pl_costs_peaks_at(costs, place),
+                            pl_triangle_size(costs->num_units));
     pl_put_close(json);
 }
 
@@ -136,22 +136,27 @@ static void put_chain(task *t) {
     const popliner_costs *costs = t->input.costs;
     pl_json *json = &t->json;
     const size_t n = t->input.num_units;
-    pl_packed cycles = {0};
-    for (size_t first = 0; popliner_costs_has_cycles(costs) && first < n; first++)
-        for (size_t last = first; last < n; last++)
-            pl_packed_number(&cycles, popliner_costs_cycles(costs, first, last));
     pl_put_line(json);
     pl_put_open(json, "chain", '{');
     pl_page_put_names(json, t->input.unit_names, t->input.own_options.counted_units, n);
     pl_put_texts(json, "parts", NULL, 0);
     pl_put_flag(json, "follows_account", false);
-    pl_put_packed_numbers(json, "cuts", costs->cuts_bytes, n);
-    pl_put_packed_numbers(json, "cache", costs->cache_bytes, n);
-    pl_put_packed_numbers(json, "workspace", costs->workspace, n);
-    pl_put_packed_numbers(json, "kv", costs->kv_bytes, n);
-    pl_put_packed_numbers(json, "kv_tokens", costs->kv_tokens, n);
-    if (popliner_costs_has_cycles(costs))
-        pl_put_packed(json, "cycles", &cycles);
+    pl_page_put_numbers(json, "cuts", costs->cuts_bytes, n);
+    pl_page_put_numbers(json, "cache", costs->cache_bytes, n);
+    pl_page_put_numbers(json, "workspace", costs->workspace, n);
+    pl_page_put_numbers(json, "kv", costs->kv_bytes, n);
+    pl_page_put_numbers(json, "kv_tokens", costs->kv_tokens, n);
+    if (popliner_costs_has_cycles(costs)) {
+        pl_put_open(json, "cycles", '[');
+        uint64_t before = 0;
+        for (size_t first = 0; first < n; first++)
+            for (size_t last = first; last < n; last++) {
+                const uint64_t cycles = popliner_costs_cycles(costs, first, last);
+                pl_put_signed(json, NULL, (int64_t)(cycles - before));
+                before = cycles;
+            }
+        pl_put_close(json);
+    }
     pl_put_close(json);
     pl_put_line(json);
     pl_put_open(json, "stages", '[');

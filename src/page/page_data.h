@@ -6,7 +6,6 @@
 
 #include "base/failure.h"
 #include "base/json_writer.h"
-#include "base/packed.h"
 #include "memory/passes.h"
 #include "memory/stage_details.h"
 #include "popliner/error.h"
@@ -17,7 +16,7 @@
 
 enum { PL_PAGE_MAX_UNITS = 400 }; /* of a chain whose stages a page can hold */
 
-/* The largest number that a column can hold: base/packed.h. */
+/* The largest number in a page: JavaScript also has twice as much exactly. */
 #define PL_PAGE_MOST_NUMBER ((uint64_t)1 << 52)
 
 /* ---- What pages of profiles and of costs share ---- */
@@ -43,14 +42,12 @@ void pl_page_put_wishes(pl_json *json, const char *key, const pl_page_wishes *wi
 void pl_page_put_head(pl_json *json, const popliner_page_options *options,
                       const pl_page_wishes *wishes, size_t num_units, const pl_messages *messages);
 
-/* A column of an object. */
-typedef struct pl_page_column {
-    const char *name;
-    pl_packed *packed;
-} pl_page_column;
+/* Adds a list; NULL: null. */
+void pl_page_put_numbers(pl_json *json, const char *key, const uint64_t *numbers, size_t count);
 
-/* Adds the columns of an object, and closes it. */
-void pl_page_put_columns(pl_json *json, const pl_page_column *columns, size_t count);
+/* Likewise, but of each number only by how much it is above the one before it: so cycles of stages,
+ * which mostly are sums over units, take a twentieth. */
+void pl_page_put_differences(pl_json *json, const char *key, const uint64_t *numbers, size_t count);
 
 /* ---- Stages ---- */
 
@@ -68,7 +65,7 @@ typedef struct pl_page_pipeline {
 /* Adds an object: what a pipeline is called, and the copies of its stages. */
 void pl_page_put_pipeline(pl_json *json, const pl_page_pipeline *pipeline, size_t num_units);
 
-/* Adds an object: what the details hold, packed, and how many copies stages keep in each of the
+/* Adds an object: what the details hold, and how many copies stages keep in each of the
  * pipelines, at least one, all of which the details serve. O(stages). */
 void pl_page_put_stages(pl_json *json, const pl_stage_details *details, const pl_chain *chain,
                         const pl_page_pipeline *pipelines, size_t num_pipelines);
@@ -83,33 +80,26 @@ void pl_page_put_names(pl_json *json, const char *const *names, const uint8_t *c
 void pl_page_put_chain(pl_json *json, const char *key, const pl_chain *chain,
                        const uint8_t *counted, const uint64_t *cuts_bytes, const uint64_t *cycles);
 
-/* Adds a page around its data, which is JSON. Until its script has drawn it, or without one, it
- * shows the answer of the certificate (NULL: none) as terminals do. O(size of the data). */
+/* Adds a page around its data, which is JSON and compressed by zlib. Until its script has drawn it,
+ * or without one, it shows the answer of the certificate (NULL: none) as terminals do. O(size of
+ * the data). */
 void pl_page_add(pl_text *page, const popliner_certificate *certificate, const pl_text *data);
 
 /* ---- Where the variables of a profile are and when they live, for a page ---- */
 
-/* Adds three objects:
+/* Adds, where V numbers an unlowered variable, and W is V + 1, or 0 for none:
  *
- *   "places"   "named"    bytes on every tile of each unlowered variable, by category of its pieces
- *              "layers"   the same of what the operations of each unit touch, by category
- *              "lives"    of the pieces that are not always live: the bytes of each unlowered
- *                         variable (plus 1; 0: of none), category and class
- *   "boxes"    the variables of some tiles by address, those of the fullest tile, of the tiles of
- *              stages, of the median tile, and of the next fullest ones, as far as there is room:
- *              "tile" says which these are, and "start", from 0 on, where the variables of each
- *              begin and the last ones end; then come for each variable "offset", "size_bytes",
- *              "variable", "category" and "class"; "live_bytes" is what "live_tile" has at each
+ *   "places"   "named"    [V, category, [bytes on every tile]]
+ *              "layers"   [unit, category, [bytes on every tile that its operations touch]]
+ *              "lives"    [W, category, class, bytes] of the pieces that are not always live
+ *   "boxes"    the fullest tile, the tiles of stages, the median tile, and the next fullest ones,
+ *              as far as there is room, each with its "variables" by address, [offset, bytes, W,
+ *              category, class], null if they are too many, and "live_bytes": what it has at each
  *              step and not always
- *   "classes"  when those classes live, which count from 1 (0: always live): "ranges" is to "first"
- *              and "end", the first step of each range and the one after its last, what "start" is
- *              to the variables
+ *   "classes"  when those classes live: [[first step, step after the last], ...]; null: always
  *
- * Of "named" and "lives" the largest are there, as many as there is room for; "is_whole" says
- * whether these are all. The bytes on tiles are row after row, in blocks of "block" tiles: the
- * width of a number in bits, the least number (LEB128), and, unless the width is 0, by how much
- * each number is above it, in so many bits, from the lowest bit of the first byte on. All numbers
- * stand for so many times 2^"shift" bytes, which each has.
+ * The places are "rows", lists as texts of JSON, of "named" and "lives" the largest, as many as
+ * there is room for; "is_whole" says whether these are all.
  *
  * Errors: MEMORY; USAGE where the variables are not loaded. O(variables + rows * tiles +
  * tiles * log(tiles)). */

@@ -9,7 +9,6 @@
 
 #include "base/id_map.h"
 #include "base/numbers.h"
-#include "base/packed.h"
 #include "base/text.h"
 #include "costs/costs.h"
 #include "costs/triangle.h"
@@ -30,16 +29,16 @@ static const char *const need_names[] = {
 
 /* ---- what the details hold ---- */
 
-/* Adds each field column by column; the cuts are of the chain. */
+/* Adds a list of each field, column after column; the cuts are of the chain. */
 static void put_fields(pl_json *json, pl_stage_details *details) {
     pl_field fields[PL_DETAILS_FIELDS];
     const size_t num_fields = pl_details_fields(details, fields) - 1;
     for (const pl_field *field = fields; field < fields + num_fields; field++) {
-        pl_packed packed = {0};
+        pl_put_open(json, field->name, '[');
         for (size_t column = 0; column < pl_details_columns(field); column++)
             for (size_t i = 0; i < *field->count + field->extra_items; i++)
-                pl_packed_number(&packed, pl_details_number(field, i, column));
-        pl_put_packed(json, field->name, &packed);
+                pl_put_number(json, NULL, pl_details_number(field, i, column));
+        pl_put_close(json);
     }
 }
 
@@ -59,9 +58,9 @@ static void put_details(pl_json *json, const pl_stage_details *details, const pl
     const pl_peak_envelope *peaks = &details->largest[POPLINER_NEED_EXPECTED];
     pl_stage_details own = *details;
     pl_names names = {0};
-    pl_packed operations = {0};
-    pl_packed programs = {0};
     pl_arrays arrays = {0};
+    uint64_t *operations = pl_arrays_new(&arrays, peaks->num_pieces, sizeof *operations);
+    uint64_t *programs = pl_arrays_new(&arrays, peaks->num_pieces, sizeof *programs);
     own.variables =
         pl_arrays_copy(&arrays, own.variables, peaks->num_pieces, sizeof *own.variables);
     for (size_t i = 0; !arrays.failed && i < peaks->num_pieces; i++) {
@@ -75,20 +74,17 @@ static void put_details(pl_json *json, const pl_stage_details *details, const pl
             const pl_string name = has_name ? profile->unlowered_name[v->unlowered[k]] : 0;
             v->unlowered[k] = number_of(&names, has_name, pl_profile_string(profile, name));
         }
-        pl_packed_number(
-            &operations,
-            operation == SIZE_MAX
-                ? 0
-                : number_of(&names, true, pl_operation_at(chain->operations, operation)->name));
-        pl_packed_number(&programs, step >= profile->num_steps
-                                        ? 0
-                                        : number_of(&names, true, program_at(chain, step)));
+        if (operation != SIZE_MAX)
+            operations[i] =
+                number_of(&names, true, pl_operation_at(chain->operations, operation)->name);
+        if (step < profile->num_steps)
+            programs[i] = number_of(&names, true, program_at(chain, step));
     }
     json->text->failed = json->text->failed || arrays.failed || names.arrays.failed;
     if (!arrays.failed)
         put_fields(json, &own);
-    pl_put_packed(json, "operations", &operations);
-    pl_put_packed(json, "programs", &programs);
+    pl_page_put_numbers(json, "operations", operations, peaks->num_pieces);
+    pl_page_put_numbers(json, "programs", programs, peaks->num_pieces);
     pl_put_texts(json, "names", names.items, names.count);
     pl_names_free(&names);
     pl_arrays_free(&arrays);
@@ -112,10 +108,7 @@ static void put_copies(pl_json *json, const popliner_pipeline *pipeline) {
     const uint64_t facts[] = {c->more, c->num_stages, c->num_ipus, c->is_v, c->goes_on};
     pl_put_number(json, "effects", pipeline->effects);
     pl_put_number(json, "accumulators", (uint64_t)pipeline->accumulators);
-    pl_put_open(json, "copies_of", '[');
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        pl_put_number(json, NULL, facts[i]);
-    pl_put_close(json);
+    pl_page_put_numbers(json, "copies_of", facts, sizeof facts / sizeof *facts);
     pl_put_open(json, "listed", '[');
     for (size_t i = 0; i < c->num_listed; i++)
         pl_put_number(json, NULL, c->listed[i]);
@@ -137,15 +130,15 @@ void pl_page_put_pipeline(pl_json *json, const pl_page_pipeline *p, size_t num_u
     pl_put_flag(json, "keeps",
                 costs != NULL ? costs->max_stages_to_end > 1 : pl_pipeline_keeps(pipeline));
     pl_put_number(json, "max_stages", max_stages);
-    pl_put_packed_numbers(json, "cycles", p->cycles, pl_triangle_size(num_units));
+    pl_page_put_differences(json, "cycles", p->cycles, pl_triangle_size(num_units));
     if (costs != NULL && costs->passes != NULL) {
         const pl_unit_passes *passes = costs->passes;
         pl_put_open(json, "passes", '{');
         pl_put_number(json, "samples", passes->num_samples);
         pl_put_flag(json, "have_cuts", passes->has_cuts);
         pl_put_flag(json, "are_thirds", passes->are_thirds);
-        pl_put_packed_numbers(json, "cycles", passes->cycles,
-                              pl_passes_count(num_units, passes->num_samples));
+        pl_page_put_numbers(json, "cycles", passes->cycles,
+                            pl_passes_count(num_units, passes->num_samples));
         pl_put_close(json);
     }
     put_copies(json, pipeline);
@@ -159,8 +152,8 @@ void pl_page_put_stages(pl_json *json, const pl_stage_details *details, const pl
     for (size_t i = 0; i < num_pipelines; i++)
         pl_page_put_pipeline(json, &pipelines[i], details->num_units);
     pl_put_close(json);
-    pl_put_packed_numbers(json, "key", (const uint64_t *)(const void *)&details->key,
-                          sizeof details->key / sizeof(uint64_t));
+    pl_page_put_numbers(json, "key", (const uint64_t *)(const void *)&details->key,
+                        sizeof details->key / sizeof(uint64_t));
     pl_put_open(json, "max_copies", '[');
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         pl_put_number(json, NULL, details->largest[need].max_copies);
@@ -172,16 +165,16 @@ void pl_page_put_stages(pl_json *json, const pl_stage_details *details, const pl
 /* ---- the chain and what is asked of its splits ---- */
 
 /* Puts on which IPUs of the profile each unit computes. */
-static void add_unit_ipus(pl_packed *facts, const pl_chain *chain) {
+static void put_unit_ipus(pl_json *facts, const pl_chain *chain) {
     const size_t num_ipus = chain->profile->target.num_ipus;
     uint8_t *is_used = pl_new_array(num_ipus + 1, sizeof *is_used);
-    facts->bytes.failed = facts->bytes.failed || is_used == NULL;
+    facts->text->failed = facts->text->failed || is_used == NULL;
     for (size_t unit = 0; is_used != NULL && unit < chain->num_units; unit++) {
         const popliner_interval interval = {unit, unit, 1};
         memset(is_used, 0, num_ipus);
         pl_stage_ipus_mark(chain, &interval, 1, is_used);
         for (size_t ipu = 0; ipu < num_ipus; ipu++)
-            pl_packed_number(facts, is_used[ipu]);
+            pl_put_number(facts, NULL, is_used[ipu]);
     }
     free(is_used);
 }
@@ -192,13 +185,13 @@ static void put_facts(pl_json *json, const pl_chain *chain) {
     const uint64_t facts[] = {target->num_tiles,      target->bytes_per_tile,
                               chain->num_steps,       target->num_ipus,
                               (uint64_t)chain->model, pl_chain_has_operations(chain, 0)};
-    pl_packed packed = {0};
+    pl_put_open(json, "facts", '[');
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        pl_packed_number(&packed, facts[i]);
+        pl_put_number(json, NULL, facts[i]);
     for (size_t unit = 0; unit < chain->num_units; unit++)
-        pl_packed_number(&packed, (uint64_t)chain->kind[unit]);
-    add_unit_ipus(&packed, chain);
-    pl_put_packed(json, "facts", &packed);
+        pl_put_number(json, NULL, (uint64_t)chain->kind[unit]);
+    put_unit_ipus(json, chain);
+    pl_put_close(json);
 }
 
 void pl_page_put_names(pl_json *json, const char *const *names, const uint8_t *counted,
@@ -241,8 +234,8 @@ void pl_page_put_chain(pl_json *json, const char *key, const pl_chain *chain,
     pl_put_flag(json, "follows_account", pl_chain_is_full(chain));
     if (cuts_bytes != NULL) {
         put_facts(json, chain);
-        pl_put_packed_numbers(json, "cuts", cuts_bytes, num_units);
-        pl_put_packed_numbers(json, "cycles", cycles, pl_triangle_size(num_units));
+        pl_page_put_numbers(json, "cuts", cuts_bytes, num_units);
+        pl_page_put_differences(json, "cycles", cycles, pl_triangle_size(num_units));
     }
     pl_put_close(json);
 }

@@ -332,9 +332,8 @@ class PlanView {
     drawLayers() {
         const title = 'Where memory goes, by layer';
         const { tileParts, numUnits, parts, pipelines: [{ stages }] } = this.model;
-        const sums = Model.unpack(stages.stage_sums); // of all stages, column by column
-        const all = parts.map(({ number }) =>
-            sums.subarray(number * numUnits * (numUnits + 1) / 2));
+        const all = parts.map(({ number }) => // of all stages, column by column
+            stages.stage_sums.slice(number * numUnits * (numUnits + 1) / 2));
         const onTile = Object.values(tileParts); // has the colours that the chain has
         const colorOf = (name, i) => color(onTile.includes(name) ? onTile.indexOf(name)
             : i === 0 ? 0 : onTile.length + i);

@@ -28,7 +28,7 @@ function timeAxis(isTimed, each = 1) {
 // contains no other takes 1. What a loop contains takes the time of one pass, the only one that the
 // profile lists.
 function estimatedSlices(page) {
-    const { from, to, repeats } = Model.unpackAll(page.data.step_times);
+    const { from, to, repeats } = page.data.step_times;
     return page.tables.liveness.rows(['type', 'name', 'unit']).map(({ type, name, unit }, step) =>
         ({ from: from[step], to: to[step], repeats: repeats[step], type, name: name || type,
             layer: unit, operation: page.operationAt(step) }));

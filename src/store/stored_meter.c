@@ -10,7 +10,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "base/packed.h"
+#include "base/growth.h"
 #include "memory/chain_data.h"
 #include "memory/largest.h"
 #include "memory/stage.h"
@@ -72,13 +72,22 @@ static uint64_t read_number(work *w, uint64_t max) {
     return 0;
 }
 
+static void write_number(work *w, uint64_t number) {
+    char bytes[10];
+    size_t length = 0;
+    for (; number >= 0x80; number >>= 7)
+        bytes[length++] = (char)(number | 0x80);
+    bytes[length++] = (char)number;
+    pl_text_append(&w->written, bytes, length);
+}
+
 /* Writes a number, or sets it to the next one, which must be at most `max`. */
 static void code(work *w, uint64_t *number, uint64_t max) {
     assert(w->is_reading || *number <= max);
     if (w->is_reading)
         *number = read_number(w, max);
     else
-        pl_packed_group(&w->written, *number);
+        write_number(w, *number);
 }
 
 static uint64_t number_at(const char *at, size_t size) {

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/packed.h"
-
 /* ---- values ---- */
 
 static const char no_character[] = {'\xef', '\xbf', '\xbd'}; /* U+FFFD */
@@ -99,26 +97,12 @@ bool pl_json_token_number(const pl_json_token *value, uint64_t *number) {
     return value->kind == '0' && strchr(",]}", *at) != NULL;
 }
 
-static void add_number(pl_json_token_numbers *numbers, uint64_t number) {
-    if (pl_arrays_grow(numbers->arrays, &numbers->items, numbers->count + 1,
-                       sizeof *numbers->items))
-        numbers->items[numbers->count++] = number;
-}
-
-void pl_json_token_numbers_add(pl_json_token_numbers *numbers, const pl_json_token *value) {
-    uint64_t number;
-    if (value->kind == '"') {
-        pl_packed_reader reader = pl_packed_read(value->text);
-        while (pl_packed_next(&reader, &number))
-            add_number(numbers, number);
-        return;
-    }
-    numbers->arrays->failed = numbers->arrays->failed || (value->kind != '[' && value->kind != '{');
-    for (const pl_json_token *own = NULL; (own = pl_json_token_next(value, own)) != NULL;)
-        if (value->kind == '{')
-            pl_json_token_numbers_add(numbers, own);
-        else if (pl_json_token_number(own, &number))
-            add_number(numbers, number);
-        else
-            numbers->arrays->failed = true;
+const uint64_t *pl_json_token_numbers(pl_arrays *arrays, const pl_json_token *list, size_t *count) {
+    uint64_t *numbers =
+        list->kind == '[' ? pl_arrays_new(arrays, list->size, sizeof *numbers) : NULL;
+    bool are_right = numbers != NULL;
+    *count = list->size - 1;
+    for (size_t i = 0; are_right && i < *count; i++)
+        are_right = pl_json_token_number(&list[1 + i], &numbers[i]);
+    return are_right ? numbers : NULL;
 }

@@ -1,4 +1,4 @@
-/* Reads the JSON that JavaScript gives to the module, and the columns of numbers in it.
+/* Reads the JSON that JavaScript gives to the module.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_WASM_JSON_TOKENS_H
@@ -31,14 +31,8 @@ const pl_json_token *pl_json_token_member(const pl_json_token *object, const cha
 /* Reads a whole number. */
 bool pl_json_token_number(const pl_json_token *value, uint64_t *number);
 
-/* Numbers one after another. */
-typedef struct pl_json_token_numbers {
-    pl_arrays *arrays; /* own them; `failed` also if something else stood among them */
-    uint64_t *items;
-    size_t count;
-} pl_json_token_numbers;
-
-/* Appends the numbers of a list or packed column (base/packed.h), or of all in an object. */
-void pl_json_token_numbers_add(pl_json_token_numbers *numbers, const pl_json_token *value);
+/* Reads a list of whole numbers, which the arrays then own; NULL if it is anything else, or memory
+ * is short. */
+const uint64_t *pl_json_token_numbers(pl_arrays *arrays, const pl_json_token *list, size_t *count);
 
 #endif

@@ -53,7 +53,7 @@ void popliner_module_free(popliner_module *module);
  *   "most"     "peaks" or "lines" of what sizes may be at most
  *   "stages"   instead, of a profile: pl_told_profile_read
  *
- * Any column may be packed (base/packed.h). Errors: USAGE, MEMORY. */
+ * Errors: USAGE, MEMORY. */
 PL_EXPORTED(popliner_module_fill)
 const char *popliner_module_fill(popliner_module *module, char *json);
 
@@ -91,7 +91,7 @@ struct popliner_module {
     popliner_pipeline pipeline;
     popliner_request asked;  /* of the pipeline, with the options of the request */
     pl_told_profile *told;   /* NULL: the costs are of no profile */
-    uint64_t *cycles;        /* of all stages; NULL: unknown */
+    const uint64_t *cycles;  /* of all stages; NULL: unknown */
     uint8_t *counted;        /* [num_units]; NULL: all units are */
     const char *not_counted; /* as in popliner_costs; NULL: unknown */
     popliner_certificate_input input;
@@ -371,20 +371,19 @@ static bool is_well(const popliner_module *m) {
 }
 
 /* Reads a column of so many numbers, or of any (SIZE_MAX); NULL on failure, or if there is none. */
-static uint64_t *column_of(popliner_module *m, const pl_json_token *value, const char *name,
-                           size_t *count) {
-    pl_json_token_numbers numbers = {.arrays = &m->arrays};
+static const uint64_t *column_of(popliner_module *m, const pl_json_token *value, const char *name,
+                                 size_t *count) {
+    const size_t wanted = *count;
     if (value == NULL || !is_well(m))
         return NULL;
-    pl_json_token_numbers_add(&numbers, value);
-    if (m->arrays.failed || (*count != SIZE_MAX && *count != numbers.count))
+    const uint64_t *numbers = pl_json_token_numbers(&m->arrays, value, count);
+    if (numbers == NULL || (wanted != SIZE_MAX && wanted != *count))
         refuse(m, name, "a list with a whole number for each");
-    *count = numbers.count;
-    return is_well(m) ? numbers.items : NULL;
+    return is_well(m) ? numbers : NULL;
 }
 
-static uint64_t *column(popliner_module *m, const pl_json_token *table, const char *name,
-                        size_t count) {
+static const uint64_t *column(popliner_module *m, const pl_json_token *table, const char *name,
+                              size_t count) {
     return column_of(m, pl_json_token_member(table, name), name, &count);
 }
 

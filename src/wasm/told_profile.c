@@ -12,19 +12,19 @@ typedef struct reader {
     pl_told_profile *told;
     const uint64_t *next; /* facts of the chain */
     size_t left;
-    pl_arrays arrays; /* own the numbers of columns */
+    pl_arrays arrays; /* own the numbers of lists */
     bool failed;
 } reader;
 
 /* Reads the numbers of a member; none on failure. */
-static pl_json_token_numbers numbers_of(reader *r, const pl_json_token *object, const char *name) {
-    const pl_json_token *column = pl_json_token_member(object, name);
-    pl_json_token_numbers numbers = {.arrays = &r->arrays};
-    if (column != NULL)
-        pl_json_token_numbers_add(&numbers, column);
-    r->failed = r->failed || column == NULL || r->arrays.failed;
+static const uint64_t *numbers_of(reader *r, const pl_json_token *object, const char *name,
+                                  size_t *count) {
+    const pl_json_token *list = pl_json_token_member(object, name);
+    const uint64_t *numbers =
+        list == NULL || r->failed ? NULL : pl_json_token_numbers(&r->arrays, list, count);
+    r->failed = numbers == NULL;
     if (r->failed)
-        numbers = (pl_json_token_numbers){.arrays = &r->arrays};
+        *count = 0;
     return numbers;
 }
 
@@ -108,27 +108,29 @@ static void take_names(reader *r, const pl_json_token *table, char *json) {
 /* Fills a field of the details with the columns of a member of its name, or this one. */
 static void take_field(reader *r, const pl_field *field, const pl_json_token *object,
                        const char *name) {
-    const pl_json_token_numbers numbers = numbers_of(r, object, name);
+    size_t num_numbers;
+    const uint64_t *numbers = numbers_of(r, object, name, &num_numbers);
     const size_t num_columns = pl_details_columns(field);
-    const size_t num_items = numbers.count / num_columns;
+    const size_t num_items = num_numbers / num_columns;
     const size_t count = num_items - field->extra_items;
-    r->failed = r->failed || num_items < field->extra_items || numbers.count % num_columns != 0 ||
+    r->failed = r->failed || num_items < field->extra_items || num_numbers % num_columns != 0 ||
                 (*field->count != SIZE_MAX && *field->count != count);
     *field->count = count;
     pl_field_set_items(field, make(r, r->failed ? 0 : num_items, field->item_size));
-    for (size_t i = 0; !r->failed && i < numbers.count; i++)
-        pl_details_set_number(field, i % num_items, i / num_items, numbers.items[i]);
+    for (size_t i = 0; !r->failed && i < num_numbers; i++)
+        pl_details_set_number(field, i % num_items, i / num_items, numbers[i]);
 }
 
 /* The operations and programs at the steps of the peaks, by name: of others nobody asks. */
 static void take_steps(reader *r, const pl_json_token *stages, const char *name,
                        uint32_t *of_step) {
     const pl_peak_envelope *peaks = &r->told->details.largest[POPLINER_NEED_EXPECTED];
-    const pl_json_token_numbers numbers = numbers_of(r, stages, name);
-    r->failed = r->failed || numbers.count != peaks->num_pieces;
-    for (size_t i = 0; !r->failed && i < peaks->num_pieces; i++) {
-        r->failed = numbers.items[i] > r->told->profile.num_unlowered;
-        of_step[peaks->pieces[i].step] = (uint32_t)numbers.items[i] - 1;
+    size_t count;
+    const uint64_t *numbers = numbers_of(r, stages, name, &count);
+    r->failed = r->failed || count != peaks->num_pieces;
+    for (size_t i = 0; !r->failed && i < count; i++) {
+        r->failed = numbers[i] > r->told->profile.num_unlowered;
+        of_step[peaks->pieces[i].step] = (uint32_t)numbers[i] - 1;
     }
 }
 
@@ -137,15 +139,17 @@ static void take_stages(reader *r, const pl_json_token *table, const pl_json_tok
     pl_stage_details *d = &t->details;
     pl_field fields[PL_DETAILS_FIELDS];
     const size_t num_fields = pl_details_fields(d, fields);
-    const pl_json_token_numbers key = numbers_of(r, stages, "key");
-    const pl_json_token_numbers max_copies = numbers_of(r, stages, "max_copies");
-    r->failed = r->failed || key.count != sizeof d->key / sizeof *key.items ||
-                max_copies.count != POPLINER_NUM_NEEDS;
+    size_t key_size;
+    size_t num_needs;
+    const uint64_t *key = numbers_of(r, stages, "key", &key_size);
+    const uint64_t *max_copies = numbers_of(r, stages, "max_copies", &num_needs);
+    r->failed =
+        r->failed || key_size != sizeof d->key / sizeof *key || num_needs != POPLINER_NUM_NEEDS;
     if (r->failed)
         return;
-    memcpy(&d->key, key.items, sizeof d->key);
+    memcpy(&d->key, key, sizeof d->key);
     for (size_t need = 0; need < POPLINER_NUM_NEEDS; need++)
-        d->largest[need].max_copies = (size_t)max_copies.items[need];
+        d->largest[need].max_copies = (size_t)max_copies[need];
     for (size_t i = 0; i < num_fields; i++)
         *fields[i].count = SIZE_MAX;
     for (size_t i = 0; i + 1 < num_fields; i++)
@@ -163,9 +167,7 @@ pl_told_profile *pl_told_profile_read(const pl_json_token *table, char *json,
                                       const char **unit_names, size_t num_units) {
     const pl_json_token *stages = pl_json_token_member(table, "stages");
     reader r = {.told = calloc(1, sizeof *r.told)};
-    const pl_json_token_numbers facts = numbers_of(&r, table, "facts");
-    r.next = facts.items;
-    r.left = facts.count;
+    r.next = numbers_of(&r, table, "facts", &r.left);
     r.failed = r.failed || r.told == NULL;
     if (!r.failed)
         take_chain(&r, unit_names, num_units);

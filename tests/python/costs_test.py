@@ -4,6 +4,7 @@ of requests against those of the library.
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
+import base64
 import ctypes
 import dataclasses
 import array
@@ -14,6 +15,7 @@ import random
 import sys
 import tempfile
 import unittest
+import zlib
 from fractions import Fraction
 
 import common
@@ -29,6 +31,10 @@ try:
 except ImportError:
     numpy = None
     print("left out: NumPy is not installed\n[  SKIPPED ] arrays_of_numpy")
+
+
+def page_data(page):
+    return zlib.decompress(base64.b64decode(page.split('id="data">')[1].split("</script>")[0]))
 
 
 def splits(n, most):
@@ -577,7 +583,7 @@ class Solving(unittest.TestCase):
             asked = {"num_ipus": min(2, num_places), "mem_per_tile": 200}
             answer = costs.solve(**asked)
             page = costs.page(**asked, answer=answer, title="t", words=popliner.Words("popliner"))
-            data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+            data = json.loads(page_data(page))
             own = answer.json()
             for member in ("status", "objectives", "totals", "stages", "bottleneck"):
                 self.assertEqual(data["answer"][member], own[member])
@@ -758,7 +764,7 @@ class Requests(unittest.TestCase):
                             continue
                         self.assertIsNone(strict(answer.json_text())["options"][name])
                         page = costs.page(**{name: wrong})
-                        strict(page.split('id="data">')[1].split("</script>")[0])
+                        strict(page_data(page))
             with self.assertRaises(popliner.UsageError):
                 popliner.compare(analysis, analysis, bounds=[("layers", wrong)])
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Command lines, and what a build gives for them."""
 
+import base64
 import concurrent.futures
 import dataclasses
 import hashlib
@@ -14,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zlib
 
 TIMEOUT_SECONDS = 600
 STORED = "stored.popliner"  # how runs call an analysis that they store
@@ -103,8 +105,10 @@ def run(command, inputs, runs, case):
                 parts[f"stored {path.name}"] = digest
             else:
                 # of a page its data, as a browser shows the rest of it: tests look at that
-                data = re.search(rb'<script type="application/json".*?</script>', content, re.S)
-                parts[f"file {path.name}"] = data.group() if data else content
+                data = re.search(rb'id="data">([^<]*)</script>', content)
+                parts[f"file {path.name}"] = (
+                    zlib.decompress(base64.b64decode(data[1])) if data else content
+                )
     finally:
         shutil.rmtree(directory)
     return parts
