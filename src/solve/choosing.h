@@ -35,7 +35,7 @@ uint64_t pl_chooser_part(const pl_problem *problem, const pl_limits *limits,
                          const popliner_interval *stage, size_t num_on_ipu);
 uint64_t pl_chooser_least_cycles(const pl_problem *problem, size_t first_unit, size_t last_unit);
 
-/* Whether an interval may be the stage; and whether no longer one can be. A failure is kept: see
+/* As pl_stage_rule_allows; and whether no longer stage can be allowed. A failure is kept: see
  * pl_chooser_failure. */
 bool pl_chooser_allows(const pl_stage_rule *rule, size_t first_unit, size_t end_unit);
 bool pl_chooser_is_over(const pl_stage_rule *rule, size_t first_unit, size_t end_unit);
