@@ -34,7 +34,8 @@ bool pl_wants_accumulators(const popliner_pipeline *pipeline, bool is_training);
 uint32_t pl_training_units(const pl_pass_usage *own, const popliner_profile *profile,
                            const pl_account *account, uint64_t variable);
 
-/* Returns the bytes of accumulators for each of parameters, in a pipeline of a profile that trains. */
+/* Returns the bytes of accumulators for each of parameters, in a pipeline of a profile that
+ * trains. */
 uint64_t pl_accumulator_factor(const popliner_pipeline *pipeline, bool has_accumulators);
 
 /* The parameters that a stage trains: those that its backward operations touch. */

@@ -10,8 +10,8 @@
 /* Finds the peaks of the variables of one stage after another. */
 typedef struct pl_popliner_meter pl_popliner_meter;
 
-/* Makes a meter in `arrays`, which refers to the digest, without its tiles, and to `arrays`; NULL if
- * memory is short. Its owner forgets remembered peaks at last. */
+/* Makes a meter in `arrays`, which refers to the digest, without its tiles, and to `arrays`; NULL
+ * if memory is short. Its owner forgets remembered peaks at last. */
 pl_popliner_meter *pl_popliner_meter_new(pl_arrays *arrays, const pl_digest *digest);
 
 /* Makes the meter repeat a quirk of PopLiner, which its greedy solver can depend on: the peak of
