@@ -239,7 +239,15 @@ async function checkErrors(solver) {
     fails(() => filled.fill('cuts', 1, [1, 2, 3]), 'cuts: 3 numbers; expected 2');
     fails(() => filled.fill('peaks', 2, [1, 2, 3]), 'peaks: place 2; expected 1 to 1');
     fails(() => filled.fill('peaks', 0, [1, 2, 3]), 'peaks: place 0; expected 1 to 1');
+    fails(() => filled.fill('peaks', 1.5, [1, 2, 3]), 'peaks: place 1.5; expected 1 to 1');
+    fails(() => filled.fill('cuts', 1, null), 'cuts: 0 numbers; expected 2');
+    fails(() => filled.fill(1, 1, [1, 2]), 'member: expected the name of a list');
+    fails(() => filled.emit('pipeline'), 'there is no answer yet');
     fails(() => solver.table(3, 1, ['a', 'b']), 'names: expected 3 texts');
+    fails(() => solver.table(NaN, 1, ['a', 'b']), 'units: expected a whole number from 1');
+    for (const places of [-1, 0, 1.5, 2 ** 32 - 1])
+        fails(() => solver.table(2, places, ['a', 'b']),
+            'places: expected a whole number from 1 to 2');
     fails(() => table.answer('plan', { size: 1 }), 'there is no member size');
     fails(() => table.answer('plan', { num_ipus: 2 ** 40 }),
         'num_ipus: expected whole numbers that fit');

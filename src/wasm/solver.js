@@ -88,11 +88,17 @@ const Solver = (() => {
         }
     }
 
+    const isWhole = (value, most) => Number.isInteger(value) && value >= 1 && value <= most;
+
     // A table whose columns come one after another. The module gets it with the first question.
     class PartialTable {
         constructor(calls, numUnits, numPlaces, names) {
+            if (!isWhole(numUnits, Infinity))
+                throw new Error('units: expected a whole number from 1');
             if (!Array.isArray(names) || names.length !== numUnits)
                 throw new Error(`names: expected ${numUnits} texts`);
+            if (!isWhole(numPlaces, numUnits))
+                throw new Error(`places: expected a whole number from 1 to ${numUnits}`);
             this.calls = calls;
             this.costs = { names, peaks: new Array(numPlaces).fill([]) };
             this.table = null;
@@ -101,12 +107,15 @@ const Solver = (() => {
         // Sets the peaks of a place, from 1 on, or another column, whose place is 1.
         fill(column, place, numbers) {
             const { names: { length: n }, peaks } = this.costs;
+            if (typeof column !== 'string')
+                throw new Error('member: expected the name of a list');
             const most = column === 'peaks' ? peaks.length : 1;
             const count = ['peaks', 'cycles'].includes(column) ? n * (n + 1) / 2 : n;
-            if (!(place >= 1 && place <= most))
-                throw new Error(`${column}: place ${place}; expected 1 to ${most}`);
-            if (numbers.length !== count)
-                throw new Error(`${column}: ${numbers.length} numbers; expected ${count}`);
+            if (!isWhole(place, most))
+                throw new Error(`${column}: place ${typeof place === 'number' ? place : typeof place
+                }; expected 1 to ${most}`);
+            if (numbers?.length !== count)
+                throw new Error(`${column}: ${numbers?.length ?? 0} numbers; expected ${count}`);
             if (column === 'peaks')
                 peaks[place - 1] = numbers;
             else
@@ -120,6 +129,8 @@ const Solver = (() => {
         }
 
         emit(format) {
+            if (this.table === null)
+                throw new Error('there is no answer yet');
             return this.table.emit(format);
         }
 
