@@ -213,7 +213,7 @@ static popliner_status add_remedy(trials *a, trial *t, const popliner_remedy *re
 }
 
 /* Returns the fewest IPUs of a pipeline with at least num_ipus of them that has all IPUs and links
- * that the options give numbers; SIZE_MAX if there is none. Limits may be of other IPUs, too. */
+ * that the options give numbers; SIZE_MAX if there is none. Limits may also be of other IPUs. */
 static size_t ipus_with_numbers(const popliner_solver_options *o, size_t num_ipus) {
     for (size_t i = 0; i < o->num_ipu_reserves; ++i)
         num_ipus = pl_more(num_ipus, o->ipu_reserves[i].ipu + 1);
