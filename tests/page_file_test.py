@@ -344,12 +344,27 @@ def check_beginnings():
     assert told["title"] == sample
 
 
+def check_words():
+    """A page's commands have the words of its pipeline. Its limit is without the reserve, beside
+    which the gaps of the layout do not count."""
+    for options, begin in (
+            ([], "popliner sample"), (["--reserve", "5%", "--memory-model", "popliner"],
+                                      "popliner sample --memory-model popliner"),
+            (["--reserve", "5%"], "popliner sample --effects passing,buffers,accumulators"),
+            (["--reserve", "5%", "--effects", "passing"], "popliner sample --effects passing"),
+            (["--reserve", "5%", "--effects", "all,accumulators=fp32"],
+             "popliner sample --effects passing,buffers,accumulators=fp32")):
+        words = json.loads(data_of(make(sample, *options)))["words"]
+        assert words["command"] == begin, (options, words)
+
+
 written = write_hostile(os.path.join(scratch, "hostile</script>"))
 too_little = [sample, "--solve", "--num-ipus", "2", "--mem-per-tile", "1000"]
 checks = [(check_page, [sample, "--solve"]), (check_beginnings, []),
           (check_measurements, [sample, "--solve", "--num-ipus", "3"]),
           (check_answer, [written, "--solve"]), (check_hostile, []), (check_wishes, []),
           (check_stage_tiles, [[sample, "--solve", "--num-ipus", "3"]]), (check_messages, []),
+          (check_words, []),
           (check_refusals, []), (check_comparisons, []), (check_execution, []),
           (lambda *words: check_answer(*words, status=1), too_little),
           (lambda *words: check_measurements(*words, exit_status=1), too_little),
@@ -362,6 +377,7 @@ for other in others:
     checks += [(check_page, [other]), (check_measurements, asked), (check_measurements, [
         *kept, "--recompute", "full", "--need", "at-most"])]
     if other == others[0]:
+        assert '"words":"--schedule popart"' in data_of(make(*kept, status=None))
         checks += [(check_stage_tiles, [kept]),
                    (lambda *words: check_answer(*words, status=None), asked)]
 for check, words in cases.within_budget(checks, 3):

@@ -9,11 +9,14 @@ section, every option that writes (of the list in run_files_test), comparisons i
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
+import base64
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import zlib
 
 import run_files_test
 
@@ -26,6 +29,12 @@ SECTIONS = ("summary,tiles,categories,liveness,variables,operations,programs,lay
 def check(is_right, what):
     if not is_right:
         sys.exit(str(what)[:3000])
+
+
+def inflated(text):
+    """A text with what is compressed in it, if it is a page."""
+    data = re.search(rb'<script type="text/plain" id="data">([^<]*)<', text)
+    return text if data is None else text + zlib.decompress(base64.b64decode(data.group(1)))
 
 
 class Made:
@@ -44,7 +53,7 @@ class Made:
         path = os.path.join(self.place, name)
         self.run(f"{name} printed", *others, *(word.format(path) for word in words))
         with open(path, "rb") as file:
-            self.texts[name] = file.read()
+            self.texts[name] = inflated(file.read())
         return path
 
     def holding(self, word):

@@ -227,8 +227,10 @@ class Answer(Plan, Owner):
                          screen(width, is_ascii, has_colour))
 
     def text(self, *, width: int = 100, is_ascii: bool = False, has_colour: bool = False) -> str:
-        """What the command prints: the report with the hints, which the first call finds."""
-        _ = self.hints
+        """What the command prints: the report with the hints, which the first call finds unless
+        the costs are closed."""
+        if self._costs is None or self._costs._handle is not None:
+            _ = self.hints
         return self.report(width=width, is_ascii=is_ascii, has_colour=has_colour)
 
     def line(self) -> str:
