@@ -95,8 +95,9 @@ popliner_status popliner_certificate_create(const popliner_certificate_input *in
 /* Frees a certificate. NULL is fine. */
 void popliner_certificate_free(popliner_certificate *certificate);
 
-/* Adds each line of a text as a message about the answer, unless it is there already. Not while another
- * thread uses the certificate. Errors: USAGE (no such level, no text), MEMORY. O(messages). */
+/* Adds each line of a text as a message about the answer, unless it is there already. Not while
+ * another thread uses the certificate. Errors: USAGE (no such level, no text), MEMORY.
+ * O(messages). */
 popliner_status popliner_certificate_add_message(popliner_certificate *certificate,
                                                  popliner_level level, const char *text,
                                                  popliner_error *error);

@@ -92,8 +92,8 @@ popliner_status option_note(const option *o, const char *value, options *result,
                             popliner_error *error);
 
 /* A relation between options. Its sides are options, with blanks between them; "slack
- * recompute=auto": of some options values with this word count alone. options_check.c has what is no
- * word of a value: "num-ipus=range", "costs" for a file of costs, and so on. */
+ * recompute=auto": of some options values with this word count alone. options_check.c has what is
+ * no word of a value: "num-ipus=range", "costs" for a file of costs, and so on. */
 typedef struct option_relation {
     const char *subject;
     enum { NOT, NEEDS } how;

@@ -147,8 +147,8 @@ static bool is_given(const options *o, const char *name, size_t size) {
     return false;
 }
 
-/* Finds the first that was given of a list, and writes how messages call it: "--slack", "--recompute
- * auto", "several --report". */
+/* Finds the first that was given of a list, and writes how messages call it: "--slack",
+ * "--recompute auto", "several --report". */
 static bool find_given(const options *o, const char *list, char said[SAID_BYTES]) {
     for (const char *name = list; *name != '\0'; name += strspn(name, " ")) {
         const size_t size = strcspn(name, " ");

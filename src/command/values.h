@@ -37,8 +37,8 @@ typedef struct growing_text {
 
 void text_add(growing_text *l, const char *text);
 
-/* Appends a copy of the item to an array of *count, whose pointer is at `items`, and counts it; false
- * without memory. */
+/* Appends a copy of the item to an array of *count, whose pointer is at `items`, and counts it;
+ * false without memory. */
 bool list_add(void *items, size_t *count, const void *item, size_t size);
 
 /* Whether a text, `length` characters, is the name; whether one ends so. */

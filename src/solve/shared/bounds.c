@@ -136,14 +136,6 @@ static bool can_hold(const sizes *s, uint64_t limit) {
     return num_held >= s->num_units;
 }
 
-/* Returns the mean of what all IPUs need at least, rounded up. */
-static uint64_t mean_of_ipus(const sizes *s) {
-    uint64_t num_ipus = 0;
-    for (size_t stage = 0; stage < s->num_stages; ++stage)
-        num_ipus += s->problem->first_on_ipu[stage] == stage;
-    return s->rest[0] / num_ipus + (s->rest[0] % num_ipus != 0);
-}
-
 /* Finds the smallest limit with which the IPUs may hold the chain, at most `known`. */
 static popliner_status bound_by_sizes(sizes *s, const pl_limits *limits, uint64_t known,
                                       uint64_t *bound, popliner_error *error) {
@@ -162,7 +154,8 @@ static popliner_status bound_by_sizes(sizes *s, const pl_limits *limits, uint64_
     *bound = status == POPLINER_OK && !ways.exists ? known : 0;
     if (status == POPLINER_OK && *bound < high) {
         fill_sizes(s, &ways);
-        *bound = pl_smaller(high, mean_of_ipus(s));
+        const uint64_t num_ipus = s->problem->num_ipus;
+        *bound = pl_smaller(high, s->rest[0] / num_ipus + (s->rest[0] % num_ipus > 0));
     }
     while (status == POPLINER_OK && *bound < high) {
         const uint64_t middle = *bound + (high - *bound) / 2;

@@ -129,8 +129,8 @@ size_t pl_num_on_ipu(const pl_problem *problem, size_t stage);
  *
  * TRAFFIC: each stage as if it had its own IPU, by the dynamic program, whose split *hint becomes:
  * a good one to begin with. It must be empty, and stays so else: then the mean of the IPUs, and the
- * number of units that fit on an IPU, whichever they are, by pl_least_load of their stages: all IPUs
- * together must hold the chain. Exact for equal layers. */
+ * number of units that fit on an IPU, whichever they are, by pl_least_load of their stages: all
+ * IPUs together must hold the chain. Exact for equal layers. */
 popliner_status pl_shared_bound_find(const pl_shared_search *asked, const pl_filter *filter,
                                      popliner_objective objective, uint64_t known, uint64_t *bound,
                                      pl_split *hint, popliner_error *error);
