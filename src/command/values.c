@@ -41,9 +41,9 @@ void text_add(growing_text *l, const char *text) {
 }
 
 bool list_add(void *items, size_t *count, const void *item, size_t size) {
-    char *known;
-    memcpy(&known, items, sizeof known);
-    char *all = realloc(known, (*count + 1) * size);
+    char *all;
+    memcpy(&all, items, sizeof all);
+    all = *count >= SIZE_MAX / size ? NULL : realloc(all, (*count + 1) * size);
     if (all == NULL)
         return false;
     memcpy(all + (*count)++ * size, item, size);
