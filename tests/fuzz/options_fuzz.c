@@ -170,6 +170,7 @@ static void check_meaning(session *s, size_t num_units) {
                        (k == 0 || r.first_units[k] > r.first_units[k - 1]));
     }
     request_free(&r);
+    free(s->warnings.text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
