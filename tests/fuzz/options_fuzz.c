@@ -170,7 +170,6 @@ static void check_meaning(session *s, size_t num_units) {
                        (k == 0 || r.first_units[k] > r.first_units[k - 1]));
     }
     request_free(&r);
-    free(s->warnings.text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -203,6 +202,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             check_meaning(&s, 1 + first % NUM_NAMES);
     }
     options_free(&s.options);
+    free(s.warnings.text);
     for (int i = 0; i < a.count; i++)
         free(a.texts[i]);
     return 0;
