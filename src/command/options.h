@@ -312,9 +312,9 @@ bool options_keep_activations(const options *o);
 /* ---- the files that a run reads and writes: run_files.c ---- */
 
 /* Finds the reports of a directory, its sub-directories with a profile.pop, that --report asks for:
- * their names, in its order, of all in theirs, then NULL. One block
- * for the caller to free, also after an error. Errors: INPUT for a directory that has no reports,
- * USAGE for a name that none of them has, MEMORY. */
+ * their names, in its order, of all in theirs, then NULL. One block for the caller to free, also
+ * after an error. Errors: INPUT for a directory that has no reports, USAGE for a name that none of
+ * them has, MEMORY. */
 popliner_status report_names_find(const options *o, char ***names, popliner_error *error);
 
 /* Refuses what cannot be written, is to be written by two options, is read, or is a profile or

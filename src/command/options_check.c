@@ -248,7 +248,6 @@ const option_relation option_relations[] = {
      "compiled diagnose compare ipu layers fail-on=unexplained recompute=auto "
      "recompute=list",
      "which share one split; give one --report"},
-    {"report=several", NEEDS, "solve evaluate", "as they share one split"},
     {"solve evaluate", NOT, "ipu", "which splits the whole model"},
     {"load-from-file", NOT, "report", "as a stored analysis is of one report"},
     {"costs", NOT, "output:profile", "as it is for profiles"},

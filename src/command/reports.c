@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "command/commands.h"
+
 /* Reports with one split. Zero-initialise; free with close_reports, also after an error. */
 typedef struct reports {
     char **names;
