@@ -755,7 +755,7 @@ static void the_documentation_shows_the_example(void **state) {
     char *path = test_project_file("docs/costs.md");
     size_t size = 0;
     uint8_t *bytes = test_read_bytes(path, &size);
-    char *text = pl_copy_string((const char *)bytes, size);
+    char *text = strndup((const char *)bytes, size);
     char *shown = strstr(text, "```json\n") + strlen("```json\n");
     *strstr(shown, "```") = '\0';
     json_t *in_text = json_loads(shown, 0, NULL);

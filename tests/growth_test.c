@@ -144,16 +144,6 @@ static void does_nothing_after_a_failure(void **state) {
     free(text.data);
 }
 
-static void copies_strings(void **state) {
-    (void)state;
-    char *copy = pl_copy_string("abc", 2);
-    assert_string_equal(copy, "ab");
-    free(copy);
-    copy = pl_copy_string(NULL, 0);
-    assert_string_equal(copy, "");
-    free(copy);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_more_bytes_than_an_address_counts),
@@ -163,7 +153,6 @@ int main(void) {
         cmocka_unit_test(frees_arrays_of_one_owner_together),
         cmocka_unit_test(formats_text_behind_text),
         cmocka_unit_test(does_nothing_after_a_failure),
-        cmocka_unit_test(copies_strings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,13 +49,8 @@ typedef struct trial {
 
 /* ---- the list ---- */
 
-static const char *text_of(const hinting *h, const char *format, ...) {
-    pl_text text = {0};
-    va_list arguments;
-    va_start(arguments, format);
-    pl_text_add_format(&text, format, arguments);
-    va_end(arguments);
-    return pl_arrays_take(&h->c->arrays, &text);
+static const char *keep(const hinting *h, pl_text text) {
+    return pl_arrays_take(&h->c->arrays, text);
 }
 
 /* Adds a hint with the result of its trial (NULL: none). */
@@ -77,7 +72,7 @@ static void add(hinting *h, const char *label, const trial *t, const char *optio
 /* "--schedule popart": an option that has no name in popliner_option_names. */
 static const char *option_of(const hinting *h, const char *name) {
     const char *example = h->c->input.option_names.num_ipus;
-    return text_of(h, "%.*s%s", (int)strspn(example, "-"), example, name);
+    return keep(h, pl_text_of("%.*s%s", (int)strspn(example, "-"), example, name));
 }
 
 /* Whether options are those of the command, which also has outputs. */
@@ -93,7 +88,7 @@ static bool has_layers(const hinting *h) {
 
 /* "--num-ipus 3" */
 static const char *num_ipus_option(const hinting *h, size_t num_ipus) {
-    return text_of(h, "%s %zu", h->c->input.option_names.num_ipus, num_ipus);
+    return keep(h, pl_text_of("%s %zu", h->c->input.option_names.num_ipus, num_ipus));
 }
 
 /* `before`, and a constraint as an option. */
@@ -102,7 +97,7 @@ static const char *constraint_option(const hinting *h, const char *before,
     pl_text text = {0};
     pl_text_format(&text, "%s%s", before, option_of(h, ""));
     pl_certificate_word_constraint(h->c, c, &text);
-    return pl_arrays_take(&h->c->arrays, &text);
+    return keep(h, text);
 }
 
 /* ---- solving again ---- */
@@ -222,7 +217,7 @@ static const char *words_of(const trial *t, bool with_ipus, const char *after) {
     else if (is_limited)
         pl_text_format(&text, ", %.*f %% too much", share < 110 ? 1 : 0, share - 100);
     pl_text_add(&text, after);
-    return pl_arrays_take(&h->c->arrays, &text);
+    return keep(h, text);
 }
 
 /* ---- where it fits ---- */
@@ -253,7 +248,7 @@ static void add_stricter(trial *t, const char *option, const char *otherwise, co
     more.is_known = false;
     if (solve_for_ipus(&more) && more.fits)
         add(h, fits_now ? "Try" : "Enough", &more,
-            text_of(h, "%s %s", option_of(h, option), num_ipus_option(h, more.num_ipus)),
+            keep(h, pl_text_of("%s %s", option_of(h, option), num_ipus_option(h, more.num_ipus))),
             words_of(&more, false, after));
     else if (fits_now)
         add(h, "Not with", t, option_of(h, option), words_of(t, false, ""));
@@ -312,7 +307,7 @@ static void add_cycles(hinting *h) {
     if (t.num_ipus != own->num_ipus)
         pl_text_format(&words, ", on %zu %s", t.num_ipus, pl_certificate_devices(h->c, 2));
     pl_text_format(&words, "; %s", words_of(&t, false, ""));
-    add(h, "Try", &t, option_of(h, "objective cycles"), pl_arrays_take(&h->c->arrays, &words));
+    add(h, "Try", &t, option_of(h, "objective cycles"), keep(h, words));
 }
 
 static void add_need(hinting *h) {
@@ -333,10 +328,9 @@ static void add_output(hinting *h) {
     if (!is_of_command(h) || pl_certificate_has_replicas(h->c) || !has_layers(h))
         return;
     add(h, "Try", NULL, option_of(h, is_optimum ? "output optimum" : "output pipeline"),
-        text_of(h,
-                is_optimum ? "the plan for Optimum (%s: others)"
-                           : "the plan as JSON (%s: for a framework)",
-                option_of(h, "help frameworks")));
+        keep(h, pl_text_of(is_optimum ? "the plan for Optimum (%s: others)"
+                                      : "the plan as JSON (%s: for a framework)",
+                           option_of(h, "help frameworks"))));
 }
 
 /* ---- where it does not ---- */
@@ -364,7 +358,7 @@ static const char *such(const hinting *h, uint64_t bytes) {
         h->analysis == NULL ? 0 : h->c->input.chain->profile->target.bytes_per_tile;
     return h->analysis == NULL ? "if there were such devices"
            : bytes > own       ? "if there were such tiles"
-                               : text_of(h, "the device has %s", PL_GROUPED(own));
+                               : keep(h, pl_text_of("the device has %s", PL_GROUPED(own)));
 }
 
 /* Adds a limit that is enough, of one IPU or of all (`ipu` SIZE_MAX), with what is reserved of
@@ -379,10 +373,11 @@ static void add_limit(hinting *h, size_t ipu, uint64_t limit_bytes) {
     if (ipu != SIZE_MAX)
         pl_text_format(&option, "%zu=", ipu);
     pl_text_format(&option, "%" PRIu64, bytes);
-    add(h, "Enough", NULL, pl_arrays_take(&h->c->arrays, &option),
-        bytes == limit_bytes ? such(h, limit_bytes)
-                             : text_of(h, "of which %s keeps %s free, %s", names->reserve,
-                                       PL_GROUPED(bytes - limit_bytes), such(h, UINT64_MAX)));
+    add(h, "Enough", NULL, keep(h, option),
+        bytes == limit_bytes
+            ? such(h, limit_bytes)
+            : keep(h, pl_text_of("of which %s keeps %s free, %s", names->reserve,
+                                 PL_GROUPED(bytes - limit_bytes), such(h, UINT64_MAX))));
 }
 
 /* Adds limits of several IPUs that are enough. */
@@ -390,7 +385,7 @@ static void add_limits(hinting *h) {
     pl_text option = {0};
     pl_text_format(&option, "%s ", h->c->input.option_names.mem_per_tile);
     const uint64_t most_bytes = pl_certificate_add_needs(h->c, &option);
-    const char *kept = pl_arrays_take(&h->c->arrays, &option);
+    const char *kept = keep(h, option);
     if (most_bytes > 0)
         add(h, "Enough", NULL, kept, such(h, most_bytes));
 }
@@ -455,7 +450,7 @@ static void add_remedies(hinting *h, const popliner_infeasibility *why) {
             add_limit(h, remedy->ipu, remedy->bytes);
         else if (remedy->kind == POPLINER_REMEDY_WITHOUT_MAP)
             add(h, "Enough", NULL, num_ipus_option(h, remedy->number),
-                text_of(h, "and no %s", h->c->input.option_names.device_map));
+                keep(h, pl_text_of("and no %s", h->c->input.option_names.device_map)));
     }
 }
 
@@ -469,12 +464,12 @@ static void add_time(hinting *h) {
     if (h->solver.time_limit_seconds <= 0)
         return;
     add(h, "Try", NULL,
-        text_of(h, "%s %gs", h->c->input.option_names.time_limit_seconds,
-                (double)TIMES * h->solver.time_limit_seconds),
+        keep(h, pl_text_of("%s %gs", h->c->input.option_names.time_limit_seconds,
+                           (double)TIMES * h->solver.time_limit_seconds)),
         first == NULL || first->objective != POPLINER_OBJECTIVE_MEMORY
             ? ""
-            : text_of(h, "best %s bytes; no split has less than %s", PL_GROUPED(first->value),
-                      PL_GROUPED(first->bound)));
+            : keep(h, pl_text_of("best %s bytes; no split has less than %s",
+                                 PL_GROUPED(first->value), PL_GROUPED(first->bound))));
 }
 
 static void add_all(hinting *h) {
@@ -528,8 +523,9 @@ static void add_for_evaluation(hinting *h) {
         t.solver.min_units = has_layers(h);
     if (may_solve && solve(&t) && !(is_of_memory && t.bytes == plan->peak_bytes))
         add(h, "Try", &t,
-            text_of(h, "%s%s", option_of(h, "solve "), num_ipus_option(h, plan->num_stages)),
-            is_of_memory ? text_of(h, "the best split: %s bytes", PL_GROUPED(t.bytes))
+            keep(h,
+                 pl_text_of("%s%s", option_of(h, "solve "), num_ipus_option(h, plan->num_stages))),
+            is_of_memory ? keep(h, pl_text_of("the best split: %s bytes", PL_GROUPED(t.bytes)))
                          : "the best split");
     if (plan->status == POPLINER_PLAN_INFEASIBLE)
         add_page(h);

@@ -155,7 +155,7 @@ static void add_stage(const pl_certificate *c, const pl_layout *layout, stage_ta
     pl_grid_name(grid, (pl_grid_column){NULL, PL_GRID_WORDS, 0, 0, 0});
     pl_grid_text(grid, is_marked ? ">" : " ");
     pl_grid_name(grid, (pl_grid_column){"stage", PL_GRID_RIGHT, 0, 0, 0});
-    pl_grid_format(grid, "%zu", i);
+    pl_grid_made(grid, pl_text_of("%zu", i));
     pl_grid_name(grid, (pl_grid_column){pl_certificate_devices(c, 1), PL_GRID_RIGHT, 2, 0, 0});
     pl_grid_made(grid, ipus_text(&c->plan.stages[i]));
     pl_grid_name(grid, (pl_grid_column){"layers", PL_GRID_NAME, 2, PL_MOST_STAGE_LAYERS, 0});
@@ -174,11 +174,10 @@ static void add_stage(const pl_certificate *c, const pl_layout *layout, stage_ta
 static void write_stages(const pl_certificate *c, stage_table table, size_t max_rows,
                          pl_layout *layout) {
     pl_text head = head_text(c, layout, table == OF_NEEDS);
-    pl_text more = {0};
+    pl_text more = pl_text_of("%s plan", c->input.option_names.section);
     pl_grid grid = {0};
     for (size_t i = 0; i < c->plan.num_stages; i++)
         add_stage(c, layout, table, pl_text_string(&head), i, &grid);
-    pl_text_format(&more, "%s plan", c->input.option_names.section);
     grid.arrays.failed = grid.arrays.failed || head.failed || more.failed;
     pl_grid_write(&grid, max_rows, more.data, layout);
     free(head.data);
@@ -320,7 +319,7 @@ static void write_large_units(const pl_certificate *c, pl_layout *layout) {
         pl_text_format(&text, " (%s)", PL_GROUPED(c->large_units[i].bytes));
     }
     pl_layout_empty_line(layout);
-    pl_layout_made_entry(layout, "Bottleneck", &text);
+    pl_layout_made_entry(layout, "Bottleneck", text);
 }
 
 static void write_bottleneck(const pl_certificate *c, pl_layout *layout) {
@@ -332,17 +331,16 @@ static void write_bottleneck(const pl_certificate *c, pl_layout *layout) {
     const bool is_too_large = c->plan.status == POPLINER_PLAN_INFEASIBLE;
     const uint64_t limit_bytes =
         c->plan.num_stages > 0 ? limit_of(c, marked_stage(c)) : c->plan.infeasibility.limit_bytes;
-    pl_text place = place_text(c, d, layout);
     pl_layout_empty_line(layout);
-    pl_layout_made_entry(layout, "Bottleneck", &place);
+    pl_layout_made_entry(layout, "Bottleneck", place_text(c, d, layout));
     if (pl_certificate_has_verdicts(c) && !c->is_evaluation)
-        pl_layout_format_entry(layout, "", "at least %s, expected %s, at most %s bytes",
-                               PL_GROUPED(d->need_bytes[POPLINER_NEED_LEAST]),
-                               PL_GROUPED(d->need_bytes[POPLINER_NEED_EXPECTED]),
-                               PL_GROUPED(d->need_bytes[POPLINER_NEED_MOST]));
+        pl_layout_made_entry(layout, "",
+                             pl_text_of("at least %s, expected %s, at most %s bytes",
+                                        PL_GROUPED(d->need_bytes[POPLINER_NEED_LEAST]),
+                                        PL_GROUPED(d->need_bytes[POPLINER_NEED_EXPECTED]),
+                                        PL_GROUPED(d->need_bytes[POPLINER_NEED_MOST])));
     if (is_too_large) {
-        pl_text parts = parts_text(d, limit_bytes);
-        pl_layout_made_entry(layout, "", &parts);
+        pl_layout_made_entry(layout, "", parts_text(d, limit_bytes));
     }
     write_variables(d, is_too_large ? VARIABLES_IF_TOO_LARGE : 1, layout);
 }

@@ -337,8 +337,8 @@ void pl_certificate_find_headline(pl_certificate *c) {
     pl_text record = {0};
     c->tint = add_headline(c, &headline, &proof);
     add_record(c, &record);
-    c->headline = pl_arrays_take(&c->arrays, &headline);
-    c->proof = pl_arrays_take(&c->arrays, &proof);
-    const char *words = pl_arrays_take(&c->arrays, &record);
+    c->headline = pl_arrays_take(&c->arrays, headline);
+    c->proof = pl_arrays_take(&c->arrays, proof);
+    const char *words = pl_arrays_take(&c->arrays, record);
     c->record = *words == '\0' ? NULL : words;
 }

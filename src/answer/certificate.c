@@ -505,7 +505,7 @@ static popliner_status add_choices(popliner_plan *plan, const popliner_recompute
     bool has_memory = plan->choices != NULL;
     for (size_t i = 0; has_memory && i < plan->num_stages; i++) {
         const char *name = pl_recompute_name(recomputes[i]);
-        plan->choices[i] = pl_copy_string(name, strlen(name));
+        plan->choices[i] = strdup(name);
         has_memory = plan->choices[i] != NULL;
     }
     return has_memory ? POPLINER_OK : pl_fail_memory(error, "a report");

@@ -23,10 +23,7 @@ static void write_verdict(const pl_diagnosis *d, double allowed_percent, pl_layo
     const bool is_off = percent < 100 - allowed_percent || percent > 100 + allowed_percent;
     const bool contradicts = d->told.tiles_off > 0 && d->told.tiles_off != SIZE_MAX;
     const bool is_trusted = !is_off && !contradicts && num_breaches == 0;
-    pl_text bold = {0};
-    pl_text rest = {0};
-    pl_text_add(&bold, is_trusted ? "To be trusted:" : "To be trusted with care:");
-    pl_text_format(&rest, "%.2f %% of the fullest tile is explained", percent);
+    pl_text rest = pl_text_of("%.2f %% of the fullest tile is explained", percent);
     if (is_off)
         pl_text_format(&rest, ", not within %g %%", allowed_percent);
     if (contradicts)
@@ -35,7 +32,8 @@ static void write_verdict(const pl_diagnosis *d, double allowed_percent, pl_layo
         pl_text_format(&rest, ", but the profile is inconsistent in %zu %s", num_breaches,
                        num_breaches == 1 ? "relation" : "relations");
     pl_text_add(&rest, num_breaches > 0 ? "." : ", and the profile is consistent.");
-    pl_layout_made_sentence(layout, is_trusted ? PL_TINT_GREEN : PL_TINT_YELLOW, &bold, &rest);
+    pl_layout_made_sentence(layout, is_trusted ? PL_TINT_GREEN : PL_TINT_YELLOW,
+                            pl_text_of("To be trusted%s:", is_trusted ? "" : " with care"), rest);
 }
 
 /* ---- the fullest tile ---- */
@@ -43,11 +41,12 @@ static void write_verdict(const pl_diagnosis *d, double allowed_percent, pl_layo
 static void write_fullest(const pl_diagnosis *d, pl_layout *layout) {
     const uint64_t explained = d->told.explained_bytes;
     const uint64_t truth = d->told.truth_bytes;
-    pl_layout_format_entry(layout, "Fullest",
-                           "tile %zu at step %zu: compiler %s, explained %s, %s %s bytes",
-                           d->told.tile, d->told.step, PL_GROUPED(truth), PL_GROUPED(explained),
-                           explained <= truth ? "missing" : "too much by",
-                           PL_GROUPED(explained <= truth ? truth - explained : explained - truth));
+    pl_layout_made_entry(
+        layout, "Fullest",
+        pl_text_of("tile %zu at step %zu: compiler %s, explained %s, %s %s bytes", d->told.tile,
+                   d->told.step, PL_GROUPED(truth), PL_GROUPED(explained),
+                   explained <= truth ? "missing" : "too much by",
+                   PL_GROUPED(explained <= truth ? truth - explained : explained - truth)));
 }
 
 /* ---- what is missing there ---- */
@@ -136,10 +135,9 @@ static void write_missing(const pl_diagnosis *d, pl_layout *layout) {
         name_width = pl_more(name_width, names[i].length);
     }
     for (size_t i = 0; i < shown; i++) {
-        pl_text subject = {0};
+        pl_text subject = pl_text_of("%*s  %s", (int)size_width, PL_GROUPED(all[i].bytes),
+                                     pl_text_string(&names[i]));
         pl_text reasons = reasons_text(&all[i]);
-        pl_text_format(&subject, "%*s  %s", (int)size_width, PL_GROUPED(all[i].bytes),
-                       pl_text_string(&names[i]));
         own.failed = own.failed || names[i].failed || subject.failed || reasons.failed;
         pl_layout_entry(layout, i == 0 ? "Missing" : "", pl_text_string(&subject),
                         size_width + 2 + name_width, pl_text_string(&reasons));
@@ -184,7 +182,7 @@ static void write_layers(const pl_diagnosis *d, pl_layout *layout) {
         counts[most] = 0;
     }
     pl_text_format(&text, " %.1f %% in none", 100 * (double)num_none / all);
-    pl_layout_made_entry(layout, "Layers", &text);
+    pl_layout_made_entry(layout, "Layers", text);
 }
 
 static void write_checks(const pl_diagnosis *d, pl_layout *layout) {
@@ -197,18 +195,18 @@ static void write_checks(const pl_diagnosis *d, pl_layout *layout) {
         num_places += check.checked;
         num_breached += check.breached;
     }
-    pl_layout_format_entry(layout, "Checks", "%zu relations at %s places, %s breached",
-                           num_relations, PL_GROUPED(num_places), PL_GROUPED(num_breached));
+    pl_layout_made_entry(layout, "Checks",
+                         pl_text_of("%zu relations at %s places, %s breached", num_relations,
+                                    PL_GROUPED(num_places), PL_GROUPED(num_breached)));
 }
 
 static void write_suggestion(const pl_diagnosis *d, pl_layout *layout) {
-    pl_text option = {0};
-    pl_text words = {0};
     if (*d->told.suggested_regex == '\0')
         return;
-    pl_text_format(&option, "%s '%s'", d->option_names.layer_name_regex, d->told.suggested_regex);
-    pl_text_format(&words, "would find %zu layers, as in %s", d->told.suggested_layers,
-                   d->told.suggestion_example);
+    pl_text option =
+        pl_text_of("%s '%s'", d->option_names.layer_name_regex, d->told.suggested_regex);
+    pl_text words = pl_text_of("would find %zu layers, as in %s", d->told.suggested_layers,
+                               d->told.suggestion_example);
     layout->text.failed = layout->text.failed || option.failed || words.failed;
     pl_layout_entry(layout, "Try", pl_text_string(&option),
                     pl_layout_width_of(pl_text_string(&option)), pl_text_string(&words));

@@ -159,9 +159,6 @@ static void add_pipeline(const pl_listed_split *own, const char *best,
     const bool is_had = c->num_replicas > 0;
     const bool has_step = is_had && c->step.order != NULL;
     const uint64_t divisor = names->cycles_per_time_unit;
-    pl_text shown = {0};
-    if (is_had)
-        pl_text_format(&shown, "%.9g", pl_listed_throughput(c, divisor));
     PL_COLUMN(sheet, number, "stages", c->num_ipus);
     PL_COLUMN(sheet, number, "replicas", c->num_replicas);
     PL_COLUMN(sheet, number, "ipus", c->num_ipus * c->num_replicas);
@@ -174,7 +171,8 @@ static void add_pipeline(const pl_listed_split *own, const char *best,
     add_time("pipeline_", is_had, c->pipeline_cycles, names, sheet);
     PL_COLUMN(sheet, known_ratio, "all_reduce", is_had, c->reduce_cycles, divisor);
     add_time("step_", is_had, c->step_cycles, names, sheet);
-    PL_COLUMN(sheet, made, "throughput", shown);
+    PL_COLUMN(sheet, made, "throughput",
+              is_had ? pl_text_of("%.9g", pl_listed_throughput(c, divisor)) : (pl_text){0});
     PL_COLUMN(sheet, share, "idle_share", has_step, c->step.idle_share);
     PL_COLUMN(sheet, share, "gap", is_had, c->gap);
     add_split(names, is_had ? c->plan : NULL, sheet);

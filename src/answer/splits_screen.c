@@ -275,10 +275,7 @@ static void add_choices(const popliner_plan *plan, pl_grid *grid) {
 }
 
 static pl_text number_text(bool is_known, uint64_t number) {
-    pl_text text = {0};
-    if (is_known)
-        pl_text_add(&text, PL_GROUPED(number));
-    return text;
+    return is_known ? pl_text_of("%s", PL_GROUPED(number)) : (pl_text){0};
 }
 
 static void add_cell(const char *name, pl_text text, pl_grid *grid) {

@@ -107,11 +107,10 @@ void pl_arrays_end(pl_arrays *part, pl_arrays *of) {
     pl_arrays_free(part);
 }
 
-const char *pl_arrays_take(pl_arrays *arrays, pl_text *made) {
-    arrays->failed = arrays->failed || made->failed;
-    const char *own = pl_arrays_text(arrays, pl_text_string(made));
-    free(made->data);
-    *made = (pl_text){0};
+const char *pl_arrays_take(pl_arrays *arrays, pl_text made) {
+    arrays->failed = arrays->failed || made.failed;
+    const char *own = pl_arrays_text(arrays, pl_text_string(&made));
+    free(made.data);
     return own == NULL ? "" : own;
 }
 
@@ -139,14 +138,7 @@ void pl_text_add_number(pl_text *text, uint64_t number) {
     pl_text_append(text, digits + first, sizeof digits - first);
 }
 
-void pl_text_format(pl_text *text, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    pl_text_add_format(text, format, arguments);
-    va_end(arguments);
-}
-
-void pl_text_add_format(pl_text *text, const char *format, va_list arguments) {
+static void add_format(pl_text *text, const char *format, va_list arguments) {
     va_list again;
     va_copy(again, arguments);
     int length = pl_format(NULL, 0, format, arguments);
@@ -160,14 +152,20 @@ void pl_text_add_format(pl_text *text, const char *format, va_list arguments) {
     va_end(again);
 }
 
-char *pl_copy_string(const char *bytes, size_t length) {
-    char *copy = malloc(length + 1);
-    if (copy != NULL) {
-        if (length > 0)
-            memcpy(copy, bytes, length);
-        copy[length] = '\0';
-    }
-    return copy;
+void pl_text_format(pl_text *text, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    add_format(text, format, arguments);
+    va_end(arguments);
+}
+
+pl_text pl_text_of(const char *format, ...) {
+    pl_text text = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    add_format(&text, format, arguments);
+    va_end(arguments);
+    return text;
 }
 
 /* ---- Numbers as text ------------------------------------------------------------------------- */

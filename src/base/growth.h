@@ -58,17 +58,17 @@ static inline const char *pl_text_string(const pl_text *text) {
     return text->failed || text->data == NULL ? "" : text->data;
 }
 
-/* Moves a text that was made into `arrays`, and returns it; "" after a failure of either. */
-const char *pl_arrays_take(pl_arrays *arrays, pl_text *made);
+/* Frees a text that was made, and returns a copy that `arrays` owns; "" after a failure of
+ * either. */
+const char *pl_arrays_take(pl_arrays *arrays, pl_text made);
 
 void pl_text_append(pl_text *text, const char *bytes, size_t length);
 void pl_text_add(pl_text *text, const char *string);
 void pl_text_add_number(pl_text *text, uint64_t number); /* like %u, but faster */
 void pl_text_format(pl_text *text, const char *format, ...);
-void pl_text_add_format(pl_text *text, const char *format, va_list arguments);
 
-/* Returns a NUL-terminated copy of `length` bytes; NULL if memory is short. */
-char *pl_copy_string(const char *bytes, size_t length);
+/* Returns a text that the caller frees, or gives to a function that takes it. */
+pl_text pl_text_of(const char *format, ...);
 
 /* ---- Numbers as text ------------------------------------------------------------------------- */
 

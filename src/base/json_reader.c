@@ -192,7 +192,10 @@ const char *pl_json_text(pl_json_reader *json, const pl_json_value *value) {
     }
     if (text[0] == '\0')
         pl_json_refuse(json, value, "the text is empty");
-    if (pl_text_has_control(text))
+    const char *control = text;
+    while ((unsigned char)*control >= 0x20 && *control != 0x7f)
+        control++;
+    if (*control != '\0')
         pl_json_refuse(json, value, "the text has a control character in it");
     return text;
 }

@@ -181,28 +181,17 @@ void pl_layout_entry(pl_layout *layout, const char *label, const char *subject,
     end_line(&layout->text, "");
 }
 
-void pl_layout_made_sentence(pl_layout *layout, pl_tint tint, pl_text *bold, pl_text *plain) {
-    layout->text.failed = layout->text.failed || bold->failed || plain->failed;
-    pl_layout_sentence(layout, tint, pl_text_string(bold), pl_text_string(plain));
-    free(bold->data);
-    free(plain->data);
-    *bold = *plain = (pl_text){0};
+void pl_layout_made_sentence(pl_layout *layout, pl_tint tint, pl_text bold, pl_text plain) {
+    layout->text.failed = layout->text.failed || bold.failed || plain.failed;
+    pl_layout_sentence(layout, tint, pl_text_string(&bold), pl_text_string(&plain));
+    free(bold.data);
+    free(plain.data);
 }
 
-void pl_layout_made_entry(pl_layout *layout, const char *label, pl_text *words) {
-    layout->text.failed = layout->text.failed || words->failed;
-    pl_layout_entry(layout, label, "", 0, pl_text_string(words));
-    free(words->data);
-    *words = (pl_text){0};
-}
-
-void pl_layout_format_entry(pl_layout *layout, const char *label, const char *words, ...) {
-    pl_text text = {0};
-    va_list arguments;
-    va_start(arguments, words);
-    pl_text_add_format(&text, words, arguments);
-    va_end(arguments);
-    pl_layout_made_entry(layout, label, &text);
+void pl_layout_made_entry(pl_layout *layout, const char *label, pl_text words) {
+    layout->text.failed = layout->text.failed || words.failed;
+    pl_layout_entry(layout, label, "", 0, pl_text_string(&words));
+    free(words.data);
 }
 
 void pl_layout_empty_line(pl_layout *layout) {
@@ -312,15 +301,6 @@ void pl_grid_made(pl_grid *grid, pl_text text) {
 
 void pl_grid_number(pl_grid *grid, uint64_t number) {
     pl_grid_text(grid, PL_GROUPED(number));
-}
-
-void pl_grid_format(pl_grid *grid, const char *format, ...) {
-    pl_text text = {0};
-    va_list arguments;
-    va_start(arguments, format);
-    pl_text_add_format(&text, format, arguments);
-    va_end(arguments);
-    pl_grid_made(grid, text);
 }
 
 void pl_grid_percent(pl_grid *grid, uint64_t bytes, uint64_t limit) {

@@ -44,10 +44,9 @@ enum { PL_LABEL_WIDTH = 12 };
 void pl_layout_entry(pl_layout *layout, const char *label, const char *subject,
                      size_t subject_width, const char *words);
 
-/* Like these two, but free and clear the texts; the entry has no subject. */
-void pl_layout_made_sentence(pl_layout *layout, pl_tint tint, pl_text *bold, pl_text *plain);
-void pl_layout_made_entry(pl_layout *layout, const char *label, pl_text *words);
-void pl_layout_format_entry(pl_layout *layout, const char *label, const char *words, ...);
+/* Like these two, but free the texts; the entry has no subject. */
+void pl_layout_made_sentence(pl_layout *layout, pl_tint tint, pl_text bold, pl_text plain);
+void pl_layout_made_entry(pl_layout *layout, const char *label, pl_text words);
 
 void pl_layout_empty_line(pl_layout *layout);
 
@@ -113,7 +112,6 @@ void pl_grid_name(pl_grid *grid, pl_grid_column column);
 void pl_grid_text(pl_grid *grid, const char *text); /* NULL: nothing */
 void pl_grid_made(pl_grid *grid, pl_text text);     /* which is freed */
 void pl_grid_number(pl_grid *grid, uint64_t number);
-void pl_grid_format(pl_grid *grid, const char *format, ...);
 void pl_grid_percent(pl_grid *grid, uint64_t bytes, uint64_t limit); /* PL_NO_LIMIT: nothing */
 void pl_grid_bars(pl_grid *grid, pl_grid_bar bar);
 

@@ -140,7 +140,7 @@ static int write_apart(char *path, const struct stat *old, bool is_made, const v
  * incomplete file. */
 static int write_unharmed(const char *path, const struct stat *old, bool is_made, const void *bytes,
                           size_t length) {
-    char *target = old != NULL ? realpath(path, NULL) : pl_copy_string(path, strlen(path));
+    char *target = old != NULL ? realpath(path, NULL) : strdup(path);
     sigset_t before;
     if (target == NULL)
         return old != NULL ? errno : ENOMEM;

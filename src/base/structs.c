@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/structs.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/failure.h"
@@ -10,16 +9,12 @@
 /* Reads and checks the struct_size of a caller's structure. */
 static popliner_status take_size(size_t own_size, const void *callers, const char *type,
                                  size_t *size, popliner_error *error) {
-    char init[64]; /* the type in the name of its macro */
     memcpy(size, callers, sizeof *size);
     if (*size >= sizeof *size && *size <= own_size)
         return POPLINER_OK;
-    snprintf(init, sizeof init, "%s", type);
-    for (char *c = init; *c != '\0'; c++)
-        *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c; /* independent of the locale */
     return pl_fail(error, POPLINER_ERROR_USAGE,
-                   "struct_size of %s is %zu, and not from %zu to %zu: begin with %s_INIT", type,
-                   *size, sizeof *size, own_size, init);
+                   "struct_size of %s is %zu, and not from %zu to %zu: begin with its _INIT", type,
+                   *size, sizeof *size, own_size);
 }
 
 popliner_status pl_struct_take(void *own, size_t own_size, const void *callers, const char *type,

@@ -41,12 +41,6 @@ bool pl_utf8_is_control(uint32_t c) {
            (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
-bool pl_text_has_control(const char *text) {
-    while ((unsigned char)*text >= 0x20 && *text != 0x7f)
-        ++text;
-    return *text != '\0';
-}
-
 /* Ranges of characters that take no column (combining and joining ones), and two (East Asian wide
  * and full-width ones, and pictures), of the scripts that names are mostly written in. */
 static const struct {

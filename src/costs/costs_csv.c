@@ -507,7 +507,7 @@ static void read_rows(reader *r) {
 popliner_status pl_read_costs_csv(const char *text, size_t length, const char *path,
                                   const popliner_pipeline *pipeline, pl_costs_file *file,
                                   bool *is_table, popliner_error *error) {
-    char *copy = pl_copy_string(text, length);
+    char *copy = strndup(text, length);
     reader r = {.path = path, .outcome.error = error, .file = file, .rest = copy, .end_line = 1};
     r.root = json_pack("{s:s, s:i}", "format", "popliner-costs", "version", 1);
     r.units = json_array();

@@ -54,7 +54,7 @@ static const char *make_name(reader *r, const char *name, int64_t id) {
         pl_text_add(&text, name);
     if (is_known)
         pl_text_format(&text, " (%" PRId64 ")", id);
-    name = pl_arrays_take(&r->graph.arrays, &text);
+    name = pl_arrays_take(&r->graph.arrays, text);
     return r->names.arrays.failed || r->graph.arrays.failed ? NULL : name;
 }
 

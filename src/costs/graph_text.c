@@ -126,7 +126,7 @@ popliner_status pl_read_graph_text(const char *text, size_t length, const char *
     r.nodes = json_array();
     r.edges = json_array();
     json_t *root = json_pack("{s:O, s:O}", "nodes", r.nodes, "edges", r.edges);
-    char *copy = pl_copy_string(text, length);
+    char *copy = strndup(text, length);
     has(&r, root != NULL && copy != NULL);
     if (copy != NULL && strlen(copy) < length)
         pl_outcome_fail(&r.outcome, POPLINER_ERROR_INPUT, "%s: a NUL character is in the graph",

@@ -73,7 +73,7 @@ static void suggest_regex(const pl_operations *operations, const pl_layers *laye
         for (const char *c = all.names.items[best - all.items]; *c != '\0'; c++)
             pl_text_format(&text, *c == '.' ? "\\%c" : "%c", *c);
         pl_text_add(&text, "(\\d+)");
-        d->told.suggested_regex = pl_arrays_take(&d->arrays, &text);
+        d->told.suggested_regex = pl_arrays_take(&d->arrays, text);
         d->told.suggestion_example =
             pl_arrays_text(&d->arrays, pl_operation_at(operations, best->first_operation)->name);
         d->told.suggested_layers = best->num_numbers;
@@ -325,24 +325,20 @@ static void find_steps(const pl_explained *explained, pl_diagnosis *d) {
 /* Says where the diagnosis does not add up. */
 static void contradict(pl_diagnosis *d) {
     const char **list = pl_arrays_new(&d->arrays, d->num_categories + 1, sizeof *list);
-    pl_text text = {0};
     d->told.contradictions = list;
-    if (list != NULL && d->told.tiles_off > 0 && d->told.tiles_off != SIZE_MAX) {
-        pl_text_format(&text,
-                       "Explained and missing bytes do not add up to the compiler's account on %zu "
+    if (list != NULL && d->told.tiles_off > 0 && d->told.tiles_off != SIZE_MAX)
+        list[d->told.num_contradictions++] = pl_arrays_take(
+            &d->arrays,
+            pl_text_of("Explained and missing bytes do not add up to the compiler's account on %zu "
                        "tiles. Do not trust what the diagnosis says is missing.",
-                       d->told.tiles_off);
-        list[d->told.num_contradictions++] = pl_arrays_take(&d->arrays, &text);
-    }
-    for (size_t i = 0; list != NULL && i < d->num_categories; i++) {
-        if (d->categories[i].tiles_exceeded == 0)
-            continue;
-        pl_text_format(&text,
-                       "More bytes of category %s are explained than the compiler counts on %zu "
-                       "tiles. Do not trust what stages need of it.",
-                       d->categories[i].name, d->categories[i].tiles_exceeded);
-        list[d->told.num_contradictions++] = pl_arrays_take(&d->arrays, &text);
-    }
+                       d->told.tiles_off));
+    for (size_t i = 0; list != NULL && i < d->num_categories; i++)
+        if (d->categories[i].tiles_exceeded > 0)
+            list[d->told.num_contradictions++] = pl_arrays_take(
+                &d->arrays,
+                pl_text_of("More bytes of category %s are explained than the compiler counts on "
+                           "%zu tiles. Do not trust what stages need of it.",
+                           d->categories[i].name, d->categories[i].tiles_exceeded));
 }
 
 popliner_status pl_diagnose(pl_stage_meter *meter, bool layer_operations_only,

@@ -155,9 +155,8 @@ static void add_module(pl_emission *e, const char *name, size_t stage, bool is_l
 static const char *path_of(pl_emission *e, const char *layer) {
     const char *path = e->options.layer_path == NULL ? PL_EMIT_HOLE : e->options.layer_path;
     const char *hole = strstr(path, PL_EMIT_HOLE);
-    pl_text text = {0};
-    pl_text_format(&text, "%.*s%s%s", (int)(hole - path), path, layer, hole + strlen(PL_EMIT_HOLE));
-    return pl_arrays_take(&e->arrays, &text);
+    return pl_arrays_take(&e->arrays, pl_text_of("%.*s%s%s", (int)(hole - path), path, layer,
+                                                 hole + strlen(PL_EMIT_HOLE)));
 }
 
 static void list_modules(pl_emission *e) {

@@ -40,7 +40,7 @@ static popliner_status note_operation(places *p, pl_regex *regex, size_t index,
         pl_regex_matches(regex, operation->name, strlen(operation->name), &matches, &begin, error);
     if (status != POPLINER_OK || !matches)
         return status;
-    char *text = pl_copy_string(operation->name, begin);
+    char *text = strndup(operation->name, begin);
     const size_t place = text == NULL ? SIZE_MAX : pl_names_number(&p->names, text);
     free(text);
     if (place < MOST_PLACES && operation->first_step < *step_of(p, place, unit))

@@ -31,7 +31,7 @@ popliner_status pl_regex_compile(const char *pattern, const char *option, pl_reg
     pl_regex *regex = calloc(1, sizeof *regex);
     if (regex == NULL)
         return pl_fail_memory(error, "a regular expression");
-    regex->option = pl_copy_string(option, strlen(option));
+    regex->option = strdup(option);
     regex->context = pcre2_match_context_create(NULL);
     regex->code =
         pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,

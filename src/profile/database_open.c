@@ -213,7 +213,7 @@ static popliner_status find_file(pl_database *database, const char *path, poplin
     /* its log and journal are in the directory of the file, not of a link to it */
     if (access(path, R_OK) != 0 || (database->file_path = realpath(path, NULL)) == NULL)
         return pl_fail_reading(error, path);
-    database->path = pl_copy_string(path, strlen(path));
+    database->path = strdup(path);
     database->log_bytes = log_bytes_of(database->file_path);
     return database->path != NULL ? POPLINER_OK : pl_fail_memory(error, "a file name");
 }
@@ -254,8 +254,7 @@ popliner_status pl_database_open(pl_database *database, const char *path, poplin
 
 /* Opens one more connection to the file. */
 static bool open_helper(const pl_database *database, pl_database *helper) {
-    *helper = (pl_database){.path = pl_copy_string(database->path, strlen(database->path)),
-                            .is_helper = true};
+    *helper = (pl_database){.path = strdup(database->path), .is_helper = true};
     if (helper->path != NULL && connect(database, &helper->sqlite) == SQLITE_OK) {
         pl_database_bind(helper, database->bounds);
         return true;

@@ -17,9 +17,7 @@
 /* Returns directory/middle name, which `paths` own; "" if memory is short. */
 static const char *join(pl_arrays *paths, const char *directory, const char *middle,
                         const char *name) {
-    pl_text path = {0};
-    pl_text_format(&path, "%s/%s%s", directory, middle, name);
-    return pl_arrays_take(paths, &path);
+    return pl_arrays_take(paths, pl_text_of("%s/%s%s", directory, middle, name));
 }
 
 static bool is_file(const char *path) {
@@ -181,8 +179,8 @@ popliner_status popliner_analysis_locate(const char *path, const char *debug_pat
         status = fail_no_profile(&paths, path, profile, error);
     } else {
         const char *debug = debug_path != NULL ? debug_path : find_debug(&paths, profile);
-        *found_profile = paths.failed ? NULL : pl_copy_string(profile, strlen(profile));
-        *found_debug = paths.failed || debug == NULL ? NULL : pl_copy_string(debug, strlen(debug));
+        *found_profile = paths.failed ? NULL : strdup(profile);
+        *found_debug = paths.failed || debug == NULL ? NULL : strdup(debug);
         if (*found_profile == NULL || (debug != NULL && *found_debug == NULL)) {
             status = pl_fail_memory(error, "file names");
             free(*found_profile);

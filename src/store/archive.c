@@ -109,7 +109,7 @@ static void check(pl_archive *archive) {
 void pl_archive_read(pl_archive *archive, const char *path, popliner_error *error) {
     pl_outcome *outcome = &archive->outcome;
     struct stat info;
-    *archive = (pl_archive){.path = pl_copy_string(path, strlen(path)), .outcome.error = error};
+    *archive = (pl_archive){.path = strdup(path), .outcome.error = error};
     if (!pl_outcome_has(outcome, archive->path != NULL, "a file name"))
         return;
     outcome->status = pl_file_look(path, "a stored analysis", POPLINER_REASON_OTHER, &info, error);

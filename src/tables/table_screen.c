@@ -223,7 +223,7 @@ static void write_headline(const table *t, const char *headline, size_t ranking,
     } else {
         pl_text_add(&text, headline);
     }
-    pl_layout_made_sentence(layout, PL_TINT_BOLD, &text, &(pl_text){0});
+    pl_layout_made_sentence(layout, PL_TINT_BOLD, text, (pl_text){0});
     pl_layout_empty_line(layout);
 }
 
@@ -311,7 +311,7 @@ static size_t write_head(const table *t, pl_grid *grid) {
             if (line + 1 == num_lines)
                 pl_grid_text(grid, c->name + second);
             else
-                pl_grid_format(grid, "%.*s", second > 0 ? (int)second - 1 : 0, c->name);
+                pl_grid_made(grid, pl_text_of("%.*s", second > 0 ? (int)second - 1 : 0, c->name));
         }
     }
     return num_lines;
@@ -354,12 +354,11 @@ popliner_status popliner_screen_table(const char *headline, const char *rows, si
         write_headline(&t, headline, ranking, &layout);
         const size_t num_left_out = fit(&t, marked_row != SIZE_MAX ? 2 : 0, layout.screen.width);
         write_table(&t, marked_row, more, &layout);
-        pl_text note = {0};
-        pl_text_format(&note, "%zu more column%s%s%s", num_left_out, num_left_out == 1 ? "" : "s",
-                       *more == '\0' ? "" : ": ", more);
         if (num_left_out > 0)
-            pl_layout_made_sentence(&layout, PL_TINT_NONE, &(pl_text){0}, &note);
-        free(note.data);
+            pl_layout_made_sentence(&layout, PL_TINT_NONE, (pl_text){0},
+                                    pl_text_of("%zu more column%s%s%s", num_left_out,
+                                               num_left_out == 1 ? "" : "s",
+                                               *more == '\0' ? "" : ": ", more));
     }
     layout.text.failed = layout.text.failed || t.arrays.failed;
     pl_arrays_free(&t.arrays);
