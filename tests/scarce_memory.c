@@ -80,16 +80,33 @@ int __wrap_compress2(Bytef *to, uLongf *room, const Bytef *from, uLong length, i
     return may_allocate() ? __real_compress2(to, room, from, length, level) : Z_MEM_ERROR;
 }
 
+/* The C library's own of these allocate where it cannot be counted. */
+
+char *__wrap_strndup(const char *text, size_t length);
+char *__wrap_strdup(const char *text);
 char *__wrap_realpath(const char *path, char *resolved);
 
-/* The C library's own allocates where it cannot be counted. */
+char *__wrap_strndup(const char *text, size_t length) {
+    const size_t own = strnlen(text, length);
+    char *copy = malloc(own + 1);
+    if (copy == NULL)
+        return NULL;
+    memcpy(copy, text, own);
+    copy[own] = '\0';
+    return copy;
+}
+
+char *__wrap_strdup(const char *text) {
+    return __wrap_strndup(text, strlen(text));
+}
+
 char *__wrap_realpath(const char *path, char *resolved) {
     assert(resolved == NULL);
     (void)resolved; /* without assertions */
-    char *copy = malloc(strlen(path) + 1);
+    char *copy = __wrap_strdup(path);
     if (copy == NULL)
         errno = ENOMEM;
-    return copy == NULL ? NULL : strcpy(copy, path);
+    return copy;
 }
 
 /* ---- jansson ---- */
