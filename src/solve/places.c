@@ -118,11 +118,14 @@ static void go_back(pl_ways_through *w) {
         size_t *after = w->after + place * (n + 1);
         for (size_t i = n; i-- > 0;) {
             uint8_t *ok = pl_stage_ends_marks(ends, i);
+            size_t to = ends->from[i]; /* who goes through all ends has no others after the last */
             for (size_t end = ends->from[i]; end < ends->to[i]; ++end, ++ok) {
                 const size_t own = end < n ? rest[end] : at->ends ? 0 : n + 1;
                 *ok = *ok != 0 && before[i] + 1 + own <= most;
+                to = *ok != 0 ? end + 1 : to;
                 after[i] = *ok != 0 && own < after[i] ? own + 1 : after[i];
             }
+            ends->to[i] = to;
         }
         w->exists = w->exists || (at->begins && after[0] <= n);
     }

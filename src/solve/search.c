@@ -12,11 +12,11 @@
 #include <math.h>
 #include <stdio.h>
 
-/* The most work of a request where stages share IPUs (see pl_shared.work): some seconds of a core.
- * With a time limit it may do as much more as that is longer than SECONDS_OF_WORK, and ends by the
- * limit. */
-#define MOST_WORK ((uint64_t)250000000)
-#define SECONDS_OF_WORK 4.0
+/* The most work of a request where stages share IPUs (see pl_shared.work): less than ten seconds of
+ * a core, as a sweep takes about 20 ns for each. With a time limit it may do as much more as that is
+ * longer than SECONDS_OF_WORK, and ends by the limit. */
+#define MOST_WORK ((uint64_t)400000000)
+#define SECONDS_OF_WORK 8.0
 
 void pl_search_free(pl_search *search) {
     pl_shared_free(&search->shared);
@@ -25,14 +25,15 @@ void pl_search_free(pl_search *search) {
 
 /* ---- where stages share IPUs ---- */
 
-/* Returns what may still be done. */
-static uint64_t work_left(pl_search *search) {
+/* Returns what may still be done, if so much is reserved. */
+static uint64_t work_left(pl_search *search, uint64_t reserved) {
     if (search->most_work == 0) {
         const double times = search->problem->options->time_limit_seconds / SECONDS_OF_WORK;
         search->most_work =
             times > 1.0 ? (uint64_t)(fmin(times, 1e6) * (double)MOST_WORK) : MOST_WORK;
     }
-    return search->most_work > search->shared.work ? search->most_work - search->shared.work : 0;
+    const uint64_t most = search->most_work - pl_smaller(search->most_work, reserved);
+    return most - pl_smaller(most, search->shared.work);
 }
 
 /* Returns the parameters of a search that may do so much. */
@@ -47,7 +48,7 @@ static pl_shared_search ask_shared(pl_search *search, uint64_t work) {
 static popliner_status find_shared(pl_search *search, const pl_filter *filter, pl_split *split,
                                    bool *is_stopped, popliner_error *error) {
     enum { PART_TO_CLIMB = 64, PART_TO_SWEEP = 4 };
-    const uint64_t left = work_left(search);
+    const uint64_t left = work_left(search, 0);
     pl_shared_search asked = ask_shared(search, left / PART_TO_CLIMB);
     size_t num_objectives;
     const pl_first_answer_wish wish = {
@@ -191,24 +192,33 @@ static popliner_status narrow(pl_search *search, popliner_objective objective, u
 }
 
 /* Minimises an objective where stages share IPUs: a bound and moves, then sweeps that may do ever
- * more; where they give up the problem is hard, and moves get as much. */
+ * more; where they give up the problem is hard, and moves get their share. Shares are parts of what
+ * is left then, so that what one spares the next ones have. A spread that no sweep has decided is
+ * all up to moves. */
 static popliner_status minimise_shared(pl_search *search, popliner_objective objective,
                                        bool is_last, uint64_t *bound, popliner_error *error) {
-    static const uint64_t parts[] = {64, 8, 2};
-    enum { PART_TO_IMPROVE = 4 };
+    static const struct {
+        uint64_t sweep;
+        uint64_t sweeps;
+        uint64_t moves;
+    } parts[] = {{128, 8, 16}, {16, 4, 16}, {4, 2, 2}};
+    enum { PART_TO_IMPROVE = 8, PART_OF_SPREAD = 2 };
     const bool is_spread = pl_objective_of(objective)->kind == PL_OBJECTIVE_SPREAD;
-    const uint64_t work = is_last ? work_left(search) : work_left(search) / 2;
+    const uint64_t work = work_left(search, 0);
+    const uint64_t reserved = is_last ? 0 : work / 2; /* for the next objectives */
     popliner_status status =
-        improve_shared(search, objective, work / PART_TO_IMPROVE, bound, error);
+        improve_shared(search, objective, (work - reserved) / PART_TO_IMPROVE, bound, error);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
         if (status != POPLINER_OK || search->is_stopped ||
             *bound >= pl_search_value(search, objective))
             break;
-        status = narrow(search, objective, work / parts[i], work / 2, bound, error);
-        /* a spread that no sweep has decided is all up to moves */
+        uint64_t left = work_left(search, reserved);
+        status =
+            narrow(search, objective, left / parts[i].sweep, left / parts[i].sweeps, bound, error);
+        left = work_left(search, reserved);
         if (status == POPLINER_OK && *bound < pl_search_value(search, objective))
             status = climb(search, objective, NULL, SIZE_MAX,
-                           is_spread ? work : work / PART_TO_IMPROVE, error);
+                           left / (is_spread ? PART_OF_SPREAD : parts[i].moves), error);
     }
     search->proof = POPLINER_PROOF_SEARCH;
     search->is_unproven = search->is_unproven || *bound < pl_search_value(search, objective);
