@@ -157,10 +157,10 @@ static void words_wrap_below_themselves(void **state) {
     const popliner_plot_options screen = screen_of(44, false);
     pl_layout layout;
     pl_layout_begin(&layout, &screen);
-    pl_layout_sentence(&layout, PL_TINT_GREEN, "Fits on 4 IPUs.",
-                       "Proven: no split has a smaller.");
-    pl_layout_entry(&layout, "Try", "-n 3", 4, "likely fits: 588,957 bytes (92 %)");
-    pl_layout_entry(&layout, "", "--objective cycles", 18, "31 % less");
+    pl_layout_sentence(&layout, PL_TINT_GREEN, pl_text_of("Fits on 4 IPUs."),
+                       pl_text_of("Proven: no split has a smaller."));
+    pl_layout_entry(&layout, "Try", "-n 3", 4, pl_text_of("likely fits: 588,957 bytes (92 %%)"));
+    pl_layout_entry(&layout, "", "--objective cycles", 18, pl_text_of("31 %% less"));
     assert_layout(&layout, "Fits on 4 IPUs. Proven: no split has a\n"
                            "smaller.\n"
                            "Try         -n 3    likely fits: 588,957\n"
@@ -175,7 +175,7 @@ static void colours_are_for_screens_that_have_some(void **state) {
     screen.has_colour = true;
     pl_layout layout;
     pl_layout_begin(&layout, &screen);
-    pl_layout_sentence(&layout, PL_TINT_RED, "No.", "Proven.");
+    pl_layout_sentence(&layout, PL_TINT_RED, pl_text_of("No."), pl_text_of("Proven."));
     assert_layout(&layout, "\x1b[1;31mNo.\x1b[0m Proven.\n");
 }
 
@@ -197,7 +197,7 @@ static void columns_without_room_come_below(void **state) {
     begin(&layout, 40);
     pl_grid_text(&grid, "x");
     for (size_t i = 1; i < 4; i++)
-        pl_grid_number(&grid, i * 100000000);
+        pl_grid_text(&grid, PL_GROUPED(i * 100000000));
     pl_grid_write(&grid, 3, "", &layout);
     assert_layout(&layout, "layer        first       second\n"
                            "x      100,000,000  200,000,000\n"
@@ -214,7 +214,7 @@ static void long_tables_say_where_the_rest_is(void **state) {
     pl_layout layout;
     begin(&layout, 40);
     for (size_t i = 0; i < 10; i++)
-        pl_grid_number(&grid, i / 2 + 1);
+        pl_grid_text(&grid, PL_GROUPED(i / 2 + 1));
     pl_grid_write(&grid, 3, "--output layers", &layout);
     assert_layout(&layout, "n  m\n"
                            "1  1\n"

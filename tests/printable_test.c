@@ -35,9 +35,8 @@ static const struct {
 static void shows_characters(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
-        pl_text text = {0};
-        pl_text_add(&text, "");
-        pl_text_add_printable(&text, examples[i].text, "");
+        pl_text text = pl_text_of("%s", examples[i].text);
+        pl_text_make_printable(&text, "");
         assert_string_equal(text.data, examples[i].shown);
         free(text.data);
     }
@@ -87,20 +86,20 @@ static void keeps_the_layout_of_a_text(void **state) {
     (void)state;
     pl_text text = {0};
     pl_text_add(&text, "a\tb\n\x1b[2J\r\n");
-    pl_text_make_printable(&text);
+    pl_text_make_printable(&text, "\n\t");
     assert_string_equal(text.data, "a\tb\n\\u001b[2J\\r\n");
     assert_int_equal(text.length, strlen(text.data));
     /* what is printable stays, even nothing */
-    pl_text_make_printable(&text);
+    pl_text_make_printable(&text, "\n\t");
     assert_string_equal(text.data, "a\tb\n\\u001b[2J\\r\n");
     free(text.data);
     text = (pl_text){0};
     pl_text_add(&text, "");
-    pl_text_make_printable(&text);
+    pl_text_make_printable(&text, "\n\t");
     assert_string_equal(text.data, "");
     free(text.data);
     text = (pl_text){0};
-    pl_text_make_printable(&text);
+    pl_text_make_printable(&text, "\n\t");
     assert_null(text.data);
 }
 

@@ -397,22 +397,21 @@ static void write_verdict(const pl_certificate *whole, pl_layout *layout) {
     pl_text bold = {0};
     const pl_tint tint = pl_verdict_begin(verdict, &bold);
     pl_text_add(&bold, " on one IPU:");
-    pl_layout_made_sentence(layout, tint, bold,
-                            pl_text_of("the fullest tile needs %s of %s bytes, with gaps.",
-                                       PL_GROUPED(stage->need_bytes[POPLINER_NEED_EXPECTED]),
-                                       PL_GROUPED(pl_certificate_limit(whole, 0))));
+    pl_layout_sentence(layout, tint, bold,
+                       pl_text_of("the fullest tile needs %s of %s bytes, with gaps.",
+                                  PL_GROUPED(stage->need_bytes[POPLINER_NEED_EXPECTED]),
+                                  PL_GROUPED(pl_certificate_limit(whole, 0))));
 }
 
 static void write_device(const popliner_profile_info *info, pl_layout *layout) {
-    pl_layout_made_entry(layout, "Compiler",
-                         pl_text_of("Poplar %s", *info->poplar_version == '\0'
-                                                     ? "(version not recorded)"
-                                                     : info->poplar_version));
-    pl_layout_made_entry(layout, "Device",
-                         pl_text_of("%s%s%zu %s with %zu tiles of %s bytes", info->architecture,
-                                    *info->architecture == '\0' ? "" : ": ", info->num_ipus,
-                                    info->num_ipus == 1 ? "IPU" : "IPUs", info->tiles_per_ipu,
-                                    PL_GROUPED(info->bytes_per_tile)));
+    pl_layout_entry(layout, "Compiler", "", 0,
+                    pl_text_of("Poplar %s", *info->poplar_version == '\0' ? "(version not recorded)"
+                                                                          : info->poplar_version));
+    pl_layout_entry(layout, "Device", "", 0,
+                    pl_text_of("%s%s%zu %s with %zu tiles of %s bytes", info->architecture,
+                               *info->architecture == '\0' ? "" : ": ", info->num_ipus,
+                               info->num_ipus == 1 ? "IPU" : "IPUs", info->tiles_per_ipu,
+                               PL_GROUPED(info->bytes_per_tile)));
 }
 
 static void write_layers(const popliner_analysis *a, const popliner_chain *chain,
@@ -441,19 +440,18 @@ static void write_layers(const popliner_analysis *a, const popliner_chain *chain
     }
     pl_text_format(&text, "; %s of %s operations belong to none", PL_GROUPED(num_outside),
                    PL_GROUPED(num_operations));
-    pl_layout_made_entry(layout, "Layers", text);
+    pl_layout_entry(layout, "Layers", "", 0, text);
 }
 
 static void write_state(const popliner_analysis *a, bool is_training, pl_layout *layout) {
     const size_t num_breaches = pl_profile_num_breaches(a->profile);
-    pl_layout_entry(layout, "Training", "", 0,
-                    is_training ? "yes; what stages keep for it depends on the schedule" : "no");
-    if (num_breaches == 0)
-        pl_layout_entry(layout, "Checks", "", 0, "the profile is consistent");
-    else
-        pl_layout_made_entry(
-            layout, "Checks",
-            pl_text_of("%zu of %d relations are breached", num_breaches, PL_NUM_RELATIONS));
+    pl_layout_entry(
+        layout, "Training", "", 0,
+        pl_text_of(is_training ? "yes; what stages keep for it depends on the schedule" : "no"));
+    pl_layout_entry(layout, "Checks", "", 0,
+                    num_breaches == 0 ? pl_text_of("the profile is consistent")
+                                      : pl_text_of("%zu of %d relations are breached", num_breaches,
+                                                   PL_NUM_RELATIONS));
 }
 
 popliner_status popliner_screen_overview(popliner_analysis *analysis,

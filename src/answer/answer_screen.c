@@ -101,14 +101,6 @@ typedef enum stage_table {
     OF_PLOT,  /* one number, its bar and what it may be at most, of all stages */
 } stage_table;
 
-/* Adds bytes of a stage, or of the first one on its IPU. */
-static void add_bytes(bool is_first, uint64_t bytes, pl_grid *grid) {
-    if (is_first)
-        pl_grid_number(grid, bytes);
-    else
-        pl_grid_text(grid, "\"");
-}
-
 /* Adds a need with the share of the limit, or all three. */
 static void add_needs(const pl_certificate *c, stage_table table, const char *head, size_t i,
                       pl_grid *grid) {
@@ -133,11 +125,12 @@ static void add_needs(const pl_certificate *c, stage_table table, const char *he
         for (size_t k = 0; k < sizeof needs / sizeof *needs; k++) {
             pl_grid_name(
                 grid, (pl_grid_column){needs[k].name, PL_GRID_RIGHT, 3, 0, needs[k].least_screen});
-            add_bytes(is_first, c->details[i].need_bytes[needs[k].need], grid);
+            pl_grid_text(grid,
+                         is_first ? PL_GROUPED(c->details[i].need_bytes[needs[k].need]) : "\"");
         }
     } else {
         pl_grid_name(grid, (pl_grid_column){head, PL_GRID_RIGHT, 3, 0, 0});
-        add_bytes(is_first, bar.bytes, grid);
+        pl_grid_text(grid, is_first ? PL_GROUPED(bar.bytes) : "\"");
         pl_grid_name(grid, (pl_grid_column){NULL, PL_GRID_RIGHT, 2, 0, 0});
         pl_grid_percent(grid, bar.bytes, is_first ? bar.limit_bytes : PL_NO_LIMIT);
     }
@@ -203,10 +196,9 @@ static void write_table(const pl_certificate *c, pl_layout *layout) {
     for (size_t i = 0; i < c->plan.num_stages; i++)
         shares = shares || !is_first_of_ipu(c, i);
     if (shares)
-        pl_layout_sentence(layout, PL_TINT_NONE, "",
-                           c->input.chain != NULL
-                               ? "\" The first stage on an IPU has the bytes of all its stages."
-                               : "\" The first stage on a device has the bytes of all its stages.");
+        pl_layout_sentence(layout, PL_TINT_NONE, (pl_text){0},
+                           pl_text_of("\" The first stage on %s has the bytes of all its stages.",
+                                      c->input.chain != NULL ? "an IPU" : "a device"));
 }
 
 /* ---- the bottleneck ---- */
@@ -319,7 +311,7 @@ static void write_large_units(const pl_certificate *c, pl_layout *layout) {
         pl_text_format(&text, " (%s)", PL_GROUPED(c->large_units[i].bytes));
     }
     pl_layout_empty_line(layout);
-    pl_layout_made_entry(layout, "Bottleneck", text);
+    pl_layout_entry(layout, "Bottleneck", "", 0, text);
 }
 
 static void write_bottleneck(const pl_certificate *c, pl_layout *layout) {
@@ -332,16 +324,15 @@ static void write_bottleneck(const pl_certificate *c, pl_layout *layout) {
     const uint64_t limit_bytes =
         c->plan.num_stages > 0 ? limit_of(c, marked_stage(c)) : c->plan.infeasibility.limit_bytes;
     pl_layout_empty_line(layout);
-    pl_layout_made_entry(layout, "Bottleneck", place_text(c, d, layout));
+    pl_layout_entry(layout, "Bottleneck", "", 0, place_text(c, d, layout));
     if (pl_certificate_has_verdicts(c) && !c->is_evaluation)
-        pl_layout_made_entry(layout, "",
-                             pl_text_of("at least %s, expected %s, at most %s bytes",
-                                        PL_GROUPED(d->need_bytes[POPLINER_NEED_LEAST]),
-                                        PL_GROUPED(d->need_bytes[POPLINER_NEED_EXPECTED]),
-                                        PL_GROUPED(d->need_bytes[POPLINER_NEED_MOST])));
-    if (is_too_large) {
-        pl_layout_made_entry(layout, "", parts_text(d, limit_bytes));
-    }
+        pl_layout_entry(layout, "", "", 0,
+                        pl_text_of("at least %s, expected %s, at most %s bytes",
+                                   PL_GROUPED(d->need_bytes[POPLINER_NEED_LEAST]),
+                                   PL_GROUPED(d->need_bytes[POPLINER_NEED_EXPECTED]),
+                                   PL_GROUPED(d->need_bytes[POPLINER_NEED_MOST])));
+    if (is_too_large)
+        pl_layout_entry(layout, "", "", 0, parts_text(d, limit_bytes));
     write_variables(d, is_too_large ? VARIABLES_IF_TOO_LARGE : 1, layout);
 }
 
@@ -418,7 +409,8 @@ void pl_hints_write(const popliner_hint *hints, size_t num_hints, pl_layout *lay
         const char *label = labels[k];
         for (size_t i = 0; i < num_hints; i++)
             if (strcmp(hints[i].label, labels[k]) == 0) {
-                pl_layout_entry(layout, label, hints[i].option, width, hints[i].words);
+                pl_layout_entry(layout, label, hints[i].option, width,
+                                pl_text_of("%s", hints[i].words));
                 label = strcmp(labels[k], "Enough") == 0 ? "or" : ""; /* each is enough alone */
             }
     }
@@ -427,7 +419,8 @@ void pl_hints_write(const popliner_hint *hints, size_t num_hints, pl_layout *lay
 /* Adds messages of the certificate that no other part of the screen shows. */
 static void write_notes(const pl_certificate *c, pl_layout *layout) {
     for (size_t i = c->first_note; i < c->messages.count; i++)
-        pl_layout_entry(layout, i == c->first_note ? "Note" : "", "", 0, c->messages.items[i].text);
+        pl_layout_entry(layout, i == c->first_note ? "Note" : "", "", 0,
+                        pl_text_of("%s", c->messages.items[i].text));
 }
 
 popliner_status popliner_screen_answer(const popliner_certificate *callers,
@@ -436,7 +429,8 @@ popliner_status popliner_screen_answer(const popliner_certificate *callers,
     const pl_certificate *certificate = (const pl_certificate *)callers;
     pl_layout layout;
     pl_layout_begin(&layout, screen);
-    pl_layout_sentence(&layout, certificate->tint, certificate->headline, certificate->proof);
+    pl_layout_sentence(&layout, certificate->tint, pl_text_of("%s", certificate->headline),
+                       pl_text_of("%s", certificate->proof));
     write_constraints(certificate, &layout);
     write_table(certificate, &layout);
     write_bottleneck(certificate, &layout);
@@ -445,7 +439,7 @@ popliner_status popliner_screen_answer(const popliner_certificate *callers,
         pl_layout_empty_line(&layout);
     pl_hints_write(certificate->info.hints, certificate->info.num_hints, &layout);
     if (certificate->record != NULL)
-        pl_layout_entry(&layout, "Verdict", "", 0, certificate->record);
+        pl_layout_entry(&layout, "Verdict", "", 0, pl_text_of("%s", certificate->record));
     write_notes(certificate, &layout);
     return pl_layout_finish(&layout, POPLINER_OK, text, error);
 }

@@ -577,11 +577,11 @@ popliner_status popliner_certificate_text(const popliner_certificate *callers,
     switch (form) {
     case POPLINER_CERTIFICATE_TEXT:
         add_text(certificate, &text);
-        pl_text_make_printable(&text);
+        pl_text_make_printable(&text, "\n\t");
         break;
     case POPLINER_CERTIFICATE_LINE:
         pl_certificate_add_line(&text, &certificate->plan, certificate->input.unit_names);
-        pl_text_make_printable(&text);
+        pl_text_make_printable(&text, "\n\t");
         break;
     case POPLINER_CERTIFICATE_JSON:
         pl_certificate_json(certificate, NULL, &(pl_json){.text = &text});

@@ -75,13 +75,12 @@ static void write_verdict(const pl_comparison *c, const missed *worst, pl_layout
     const double allowed_percent = 100 - (double)pl_need_least_per_thousand(c->num_tiles) / 10;
     const bool is_near = worst->percent <= allowed_percent;
     pl_text plain = {0};
-    pl_text_add(&plain, "");
     if (c->info.num_stages > 1 || !is_near)
         pl_text_format(&plain, "The fullest tile of stage %zu was missed most.", worst->stage);
     if (!is_near)
         pl_text_format(&plain, " Estimates allow for %.1f %%.", allowed_percent);
-    pl_layout_made_sentence(layout, is_near ? PL_TINT_GREEN : PL_TINT_YELLOW,
-                            pl_text_of("Predicted within %.1f %%.", worst->percent), plain);
+    pl_layout_sentence(layout, is_near ? PL_TINT_GREEN : PL_TINT_YELLOW,
+                       pl_text_of("Predicted within %.1f %%.", worst->percent), plain);
 }
 
 static void add_row(const pl_comparison *c, size_t number, pl_grid *grid) {
@@ -92,8 +91,8 @@ static void add_row(const pl_comparison *c, size_t number, pl_grid *grid) {
         pl_text_format(&layers, " to %s", c->names[2 * number + 1]);
     pl_grid_made(grid, pl_text_of("%zu", number));
     pl_grid_made(grid, layers);
-    pl_grid_number(grid, s->predicted.bytes);
-    pl_grid_number(grid, s->compiled.bytes);
+    pl_grid_text(grid, PL_GROUPED(s->predicted.bytes));
+    pl_grid_text(grid, PL_GROUPED(s->compiled.bytes));
     pl_grid_made(grid, pl_text_of("%+.1f %%", s->error_percent));
 }
 

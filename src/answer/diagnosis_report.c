@@ -32,8 +32,8 @@ static void write_verdict(const pl_diagnosis *d, double allowed_percent, pl_layo
         pl_text_format(&rest, ", but the profile is inconsistent in %zu %s", num_breaches,
                        num_breaches == 1 ? "relation" : "relations");
     pl_text_add(&rest, num_breaches > 0 ? "." : ", and the profile is consistent.");
-    pl_layout_made_sentence(layout, is_trusted ? PL_TINT_GREEN : PL_TINT_YELLOW,
-                            pl_text_of("To be trusted%s:", is_trusted ? "" : " with care"), rest);
+    pl_layout_sentence(layout, is_trusted ? PL_TINT_GREEN : PL_TINT_YELLOW,
+                       pl_text_of("To be trusted%s:", is_trusted ? "" : " with care"), rest);
 }
 
 /* ---- the fullest tile ---- */
@@ -41,8 +41,8 @@ static void write_verdict(const pl_diagnosis *d, double allowed_percent, pl_layo
 static void write_fullest(const pl_diagnosis *d, pl_layout *layout) {
     const uint64_t explained = d->told.explained_bytes;
     const uint64_t truth = d->told.truth_bytes;
-    pl_layout_made_entry(
-        layout, "Fullest",
+    pl_layout_entry(
+        layout, "Fullest", "", 0,
         pl_text_of("tile %zu at step %zu: compiler %s, explained %s, %s %s bytes", d->told.tile,
                    d->told.step, PL_GROUPED(truth), PL_GROUPED(explained),
                    explained <= truth ? "missing" : "too much by",
@@ -137,13 +137,11 @@ static void write_missing(const pl_diagnosis *d, pl_layout *layout) {
     for (size_t i = 0; i < shown; i++) {
         pl_text subject = pl_text_of("%*s  %s", (int)size_width, PL_GROUPED(all[i].bytes),
                                      pl_text_string(&names[i]));
-        pl_text reasons = reasons_text(&all[i]);
-        own.failed = own.failed || names[i].failed || subject.failed || reasons.failed;
+        own.failed = own.failed || names[i].failed || subject.failed;
         pl_layout_entry(layout, i == 0 ? "Missing" : "", pl_text_string(&subject),
-                        size_width + 2 + name_width, pl_text_string(&reasons));
+                        size_width + 2 + name_width, reasons_text(&all[i]));
         free(names[i].data);
         free(subject.data);
-        free(reasons.data);
     }
     layout->text.failed = layout->text.failed || own.failed;
     pl_arrays_free(&own);
@@ -182,7 +180,7 @@ static void write_layers(const pl_diagnosis *d, pl_layout *layout) {
         counts[most] = 0;
     }
     pl_text_format(&text, " %.1f %% in none", 100 * (double)num_none / all);
-    pl_layout_made_entry(layout, "Layers", text);
+    pl_layout_entry(layout, "Layers", "", 0, text);
 }
 
 static void write_checks(const pl_diagnosis *d, pl_layout *layout) {
@@ -195,9 +193,9 @@ static void write_checks(const pl_diagnosis *d, pl_layout *layout) {
         num_places += check.checked;
         num_breached += check.breached;
     }
-    pl_layout_made_entry(layout, "Checks",
-                         pl_text_of("%zu relations at %s places, %s breached", num_relations,
-                                    PL_GROUPED(num_places), PL_GROUPED(num_breached)));
+    pl_layout_entry(layout, "Checks", "", 0,
+                    pl_text_of("%zu relations at %s places, %s breached", num_relations,
+                               PL_GROUPED(num_places), PL_GROUPED(num_breached)));
 }
 
 static void write_suggestion(const pl_diagnosis *d, pl_layout *layout) {
@@ -205,13 +203,12 @@ static void write_suggestion(const pl_diagnosis *d, pl_layout *layout) {
         return;
     pl_text option =
         pl_text_of("%s '%s'", d->option_names.layer_name_regex, d->told.suggested_regex);
-    pl_text words = pl_text_of("would find %zu layers, as in %s", d->told.suggested_layers,
-                               d->told.suggestion_example);
-    layout->text.failed = layout->text.failed || option.failed || words.failed;
+    layout->text.failed = layout->text.failed || option.failed;
     pl_layout_entry(layout, "Try", pl_text_string(&option),
-                    pl_layout_width_of(pl_text_string(&option)), pl_text_string(&words));
+                    pl_layout_width_of(pl_text_string(&option)),
+                    pl_text_of("would find %zu layers, as in %s", d->told.suggested_layers,
+                               d->told.suggestion_example));
     free(option.data);
-    free(words.data);
 }
 
 popliner_status popliner_screen_diagnosis(const popliner_diagnosis *callers, double allowed_percent,
@@ -228,6 +225,6 @@ popliner_status popliner_screen_diagnosis(const popliner_diagnosis *callers, dou
     write_checks(diagnosis, &layout);
     write_suggestion(diagnosis, &layout);
     if (*more != '\0')
-        pl_layout_entry(&layout, "More", "", 0, more);
+        pl_layout_entry(&layout, "More", "", 0, pl_text_of("%s", more));
     return pl_layout_finish(&layout, POPLINER_OK, text, error);
 }

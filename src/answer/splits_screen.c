@@ -392,9 +392,7 @@ popliner_status popliner_screen_splits(const popliner_split_table *callers,
         t.name_ends =
             pl_names_shared_ends(own.unit_names, own.options->counted_units, own.num_units);
     add_headline(&t, &headline);
-    pl_layout_sentence(&layout, PL_TINT_BOLD, pl_text_string(&headline), "");
-    layout.text.failed = layout.text.failed || headline.failed;
-    free(headline.data);
+    pl_layout_sentence(&layout, PL_TINT_BOLD, headline, (pl_text){0});
     if (t.num_rows > 0) {
         pl_layout_empty_line(&layout);
         write_table(&t, &layout);

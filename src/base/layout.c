@@ -49,8 +49,17 @@ static const char *tint_end(const pl_layout *layout, pl_tint tint) {
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
+/* How many columns the first `length` bytes of a text take. */
+static size_t width_of(const char *text, size_t length) {
+    size_t all = 0;
+    size_t width;
+    for (const char *end = text + length; text < end; all += width)
+        text += pl_utf8_width(text, &width);
+    return all;
+}
+
 size_t pl_layout_width_of(const char *text) {
-    return pl_text_width(text, strlen(text));
+    return width_of(text, strlen(text));
 }
 
 static void add_blanks(pl_text *text, size_t count) {
@@ -96,8 +105,8 @@ static void add_names(const pl_layout *layout, pl_text *text, const char *name, 
 
 void pl_layout_add_name(const pl_layout *layout, pl_text *text, const char *name, size_t width) {
     enum { PART = 10 }; /* that much of a part between slashes may be left out for its sake */
-    pl_text own = {0};
-    pl_text_add_printable(&own, name, "");
+    pl_text own = pl_text_of("%s", name);
+    pl_text_make_printable(&own, "");
     const char *all = pl_text_string(&own);
     const char *dots = sign_of(layout, SIGN_MORE);
     const size_t length = pl_layout_width_of(all);
@@ -125,18 +134,17 @@ void pl_layout_add_name(const pl_layout *layout, pl_text *text, const char *name
     free(own.data);
 }
 
-/* Adds words, each on the next line where it would be too long. `at` is where the line is, and
- * `indent` where the next one begins. */
-static size_t add_wrapped(pl_layout *layout, const char *text, size_t at, size_t indent) {
+/* Adds words, each on the next line where it would be too long, and frees them. `at` is where the
+ * line is, and `indent` where the next one begins. */
+static size_t add_wrapped(pl_layout *layout, pl_text text, size_t at, size_t indent) {
     const size_t most = layout->screen.width < PL_MOST_WIDTH ? layout->screen.width : PL_MOST_WIDTH;
-    pl_text own = {0};
-    pl_text_add_printable(&own, text, "");
-    layout->text.failed = layout->text.failed || own.failed;
-    for (const char *words = pl_text_string(&own); *words != '\0';) {
+    pl_text_make_printable(&text, "");
+    layout->text.failed = layout->text.failed || text.failed;
+    for (const char *words = pl_text_string(&text); *words != '\0';) {
         size_t length = strcspn(words, " ");
         if (strncmp(words + length, " %", 2) == 0) /* of the number before it */
             length += strlen(" %") + strcspn(words + length + strlen(" %"), " ");
-        const size_t width = pl_text_width(words, length);
+        const size_t width = width_of(words, length);
         if (at > indent && at + 1 + width > most) {
             pl_text_add(&layout->text, "\n");
             add_blanks(&layout->text, indent);
@@ -149,11 +157,11 @@ static size_t add_wrapped(pl_layout *layout, const char *text, size_t at, size_t
         at += width;
         words += length + strspn(words + length, " ");
     }
-    free(own.data);
+    free(text.data);
     return at;
 }
 
-void pl_layout_sentence(pl_layout *layout, pl_tint tint, const char *bold, const char *plain) {
+void pl_layout_sentence(pl_layout *layout, pl_tint tint, pl_text bold, pl_text plain) {
     pl_text_add(&layout->text, tint_of(layout, tint));
     const size_t at = add_wrapped(layout, bold, 0, 0);
     pl_text_add(&layout->text, tint_end(layout, tint));
@@ -162,14 +170,14 @@ void pl_layout_sentence(pl_layout *layout, pl_tint tint, const char *bold, const
 }
 
 void pl_layout_entry(pl_layout *layout, const char *label, const char *subject,
-                     size_t subject_width, const char *words) {
+                     size_t subject_width, pl_text words) {
     enum { GAP = 4 };
     size_t indent = PL_LABEL_WIDTH;
     pl_text_format(&layout->text, "%-*s", PL_LABEL_WIDTH, label);
     if (subject_width > 0) {
         pl_text_add(&layout->text, subject);
         indent += subject_width + GAP;
-        if (indent + LEAST_WORDS > layout->screen.width && *words != '\0') {
+        if (indent + LEAST_WORDS > layout->screen.width && words.length > 0) {
             indent = PL_LABEL_WIDTH + 2;
             pl_text_add(&layout->text, "\n");
             add_blanks(&layout->text, indent);
@@ -179,19 +187,6 @@ void pl_layout_entry(pl_layout *layout, const char *label, const char *subject,
     }
     add_wrapped(layout, words, indent, indent);
     end_line(&layout->text, "");
-}
-
-void pl_layout_made_sentence(pl_layout *layout, pl_tint tint, pl_text bold, pl_text plain) {
-    layout->text.failed = layout->text.failed || bold.failed || plain.failed;
-    pl_layout_sentence(layout, tint, pl_text_string(&bold), pl_text_string(&plain));
-    free(bold.data);
-    free(plain.data);
-}
-
-void pl_layout_made_entry(pl_layout *layout, const char *label, pl_text words) {
-    layout->text.failed = layout->text.failed || words.failed;
-    pl_layout_entry(layout, label, "", 0, pl_text_string(&words));
-    free(words.data);
 }
 
 void pl_layout_empty_line(pl_layout *layout) {
@@ -299,10 +294,6 @@ void pl_grid_made(pl_grid *grid, pl_text text) {
     free(text.data);
 }
 
-void pl_grid_number(pl_grid *grid, uint64_t number) {
-    pl_grid_text(grid, PL_GROUPED(number));
-}
-
 void pl_grid_percent(pl_grid *grid, uint64_t bytes, uint64_t limit) {
     pl_text text = {0};
     if (limit < PL_NO_LIMIT)
@@ -331,6 +322,9 @@ typedef struct writing {
     pl_layout *layout;
     size_t num_rows;
     size_t *widths; /* [columns]: 0 for those that are left out */
+    size_t *shown;  /* [num_shown]: the columns of the lines that are written */
+    size_t num_shown;
+    const char **rests; /* [columns]: what the row has on its next line */
 } writing;
 
 static const pl_grid_cell *cell_at(const writing *w, size_t row, size_t column) {
@@ -427,36 +421,28 @@ static void find_widths(const writing *w) {
     }
 }
 
-/* How many columns lines begin with that go on with `first`: what names a row, and its mark. */
-static size_t keys_before(const writing *w, size_t first) {
-    const size_t keys = *name_of(w, 0) == '\0' ? 2 : 1;
-    return keys < first ? keys : first;
-}
-
-/* The next column of such lines. */
-static size_t next_column(const writing *w, size_t i, size_t first) {
-    return i + 1 == keys_before(w, first) ? first : i + 1;
-}
-
-/* The first column that does not fit any more on such lines. */
-static size_t end_of_block(const writing *w, size_t first) {
+/* Finds the columns of the lines that go on with `first`: after what names a row, and its mark, at
+ * least one. Returns the first that does not fit any more. */
+static size_t find_shown(writing *w, size_t first) {
+    const size_t keys = pl_fewer(first, *name_of(w, 0) == '\0' ? 2 : 1);
     size_t width = 0;
-    size_t end = first;
-    for (size_t i = 0; i < keys_before(w, first); i++)
+    size_t i = 0;
+    w->num_shown = 0;
+    for (; i < w->grid->num_columns; i = i + 1 == keys ? first : i + 1) {
         width += taken_by(w, i);
-    for (; end < w->grid->num_columns; end++) {
-        width += taken_by(w, end);
-        if (width > w->layout->screen.width && end > first)
+        if (width > w->layout->screen.width && i > first)
             break;
+        w->shown[w->num_shown++] = i;
     }
-    return end;
+    return i;
 }
 
-static void write_names(const writing *w, size_t first, size_t end) {
+static void write_names(const writing *w) {
     pl_text *text = &w->layout->text;
     size_t at = 0;     /* what is written */
     size_t column = 0; /* where a column begins */
-    for (size_t i = 0; i < end; i = next_column(w, i, first)) {
+    for (size_t k = 0; k < w->num_shown; k++) {
+        const size_t i = w->shown[k];
         const size_t width = w->widths[i];
         const size_t name = pl_layout_width_of(name_of(w, i));
         if (width == 0)
@@ -476,84 +462,82 @@ static void write_names(const writing *w, size_t first, size_t end) {
     end_line(text, "");
 }
 
-/* Moves a list past the members that one line has room for, at least one. */
-static void skip_line(const char **list, size_t width) {
-    const char *end = *list;
+/* Returns the end of the members of a list that one line has room for, at least one. */
+static const char *end_of_line(const char *list, size_t width) {
+    const char *end = list;
     while (*end != '\0') {
         const char *next = end + strcspn(end, ",");
         next += *next == ',';
-        if (end > *list && pl_text_width(*list, (size_t)(next - *list)) > width)
+        if (end > list && width_of(list, (size_t)(next - list)) > width)
             break;
         end = next;
     }
-    *list = end;
+    return end;
 }
 
-/* Writes a line of a cell, of which only a list has more than one. Returns whether it has more. */
-static bool write_cell(const writing *w, const pl_grid_cell *cell, size_t column, size_t line) {
+/* Writes a line of a cell, and moves *rest, its text, past it; NULL: it is a bar. */
+static void write_cell(const writing *w, const pl_grid_cell *cell, size_t column,
+                       const char **rest) {
     pl_text *text = &w->layout->text;
     const size_t width = w->widths[column];
     const pl_grid_kind kind = w->grid->columns[column].kind;
-    const bool has_text = cell->text != NULL && (line == 0 || kind == PL_GRID_LIST);
-    const char *begin = has_text ? cell->text : "";
-    const char *end = begin + strlen(begin);
-    pl_text part = {0};
-    pl_text own = {0};
-    if (kind == PL_GRID_BAR && cell->text == NULL && line == 0) {
+    const char *begin = *rest;
+    if (begin == NULL) {
         add_bar(w->layout, &cell->bar, width, w->grid->top_bytes, text);
-        return false;
+        *rest = "";
+        return;
     }
-    for (size_t i = 0; kind == PL_GRID_LIST && i <= line; i++) {
-        begin = i == 0 ? begin : end;
-        end = begin;
-        skip_line(&end, width);
-    }
-    pl_text_append(&part, begin, (size_t)(end - begin));
+    *rest = kind == PL_GRID_LIST ? end_of_line(begin, width) : begin + strlen(begin);
+    pl_text part = pl_text_of("%.*s", (int)(*rest - begin), begin);
+    pl_text own = {0};
     pl_layout_add_name(w->layout, &own, pl_text_string(&part), width);
-    text->failed = text->failed || part.failed || own.failed;
     const size_t blanks = width - pl_layout_width_of(pl_text_string(&own));
     add_blanks(text, kind == PL_GRID_RIGHT ? blanks : 0);
     pl_text_add(text, pl_text_string(&own));
     add_blanks(text, kind == PL_GRID_RIGHT ? 0 : blanks);
+    text->failed = text->failed || part.failed || own.failed;
     free(part.data);
     free(own.data);
-    return *end != '\0';
 }
 
-static void write_row(const writing *w, size_t row, size_t first, size_t end) {
+static void write_row(const writing *w, size_t row) {
     pl_text *text = &w->layout->text;
     const pl_tint tint = cell_at(w, row, 0)->is_bold ? PL_TINT_BOLD : PL_TINT_NONE;
-    bool has_more = true;
-    for (size_t line = 0; has_more; line++) {
+    for (size_t i = 0; i < w->grid->num_columns; i++) {
+        const char *own = cell_at(w, row, i)->text;
+        w->rests[i] = own != NULL || w->grid->columns[i].kind == PL_GRID_BAR ? own : "";
+    }
+    for (bool has_more = true; has_more;) {
         has_more = false;
         pl_text_add(text, tint_of(w->layout, tint));
-        for (size_t i = 0; i < end; i = next_column(w, i, first))
+        for (size_t k = 0; k < w->num_shown; k++) {
+            const size_t i = w->shown[k];
             if (w->widths[i] > 0) {
                 add_blanks(text, w->grid->columns[i].gap);
-                has_more = write_cell(w, cell_at(w, row, i), i, line) || has_more;
+                write_cell(w, cell_at(w, row, i), i, &w->rests[i]);
+                has_more = has_more || *w->rests[i] != '\0';
             }
+        }
         end_line(text, tint_end(w->layout, tint));
     }
 }
 
-static void write_blocks(const writing *w, size_t max_rows, const char *more) {
+static void write_table(writing *w, size_t max_rows, const char *more) {
     bool has_names = false;
     for (size_t i = 0; i < w->grid->num_columns; i++)
         has_names = has_names || *name_of(w, i) != '\0';
     for (size_t first = 0; first < w->grid->num_columns;) {
-        const size_t end = end_of_block(w, first);
         if (first > 0)
             pl_layout_empty_line(w->layout);
+        first = find_shown(w, first);
         if (has_names)
-            write_names(w, first, end);
+            write_names(w);
         for (size_t row = 0; row < w->num_rows && row < max_rows; row++)
-            write_row(w, row, first, end);
-        first = end;
+            write_row(w, row);
     }
-    if (w->num_rows > max_rows) {
+    if (w->num_rows > max_rows)
         pl_text_format(&w->layout->text, "%s %s more%s%s\n", sign_of(w->layout, SIGN_MORE),
                        PL_GROUPED(w->num_rows - max_rows), *more == '\0' ? "" : ": ", more);
-    }
 }
 
 void pl_grid_write(pl_grid *grid, size_t max_rows, const char *more, pl_layout *layout) {
@@ -562,11 +546,13 @@ void pl_grid_write(pl_grid *grid, size_t max_rows, const char *more, pl_layout *
         .layout = layout,
         .num_rows = grid->num_columns == 0 ? 0 : grid->num_cells / grid->num_columns,
         .widths = pl_arrays_new(&grid->arrays, grid->num_columns, sizeof *w.widths),
+        .shown = pl_arrays_new(&grid->arrays, grid->num_columns, sizeof *w.shown),
+        .rests = pl_arrays_new(&grid->arrays, grid->num_columns, sizeof *w.rests),
     };
     layout->text.failed = layout->text.failed || grid->arrays.failed;
     if (!layout->text.failed) {
         find_widths(&w);
-        write_blocks(&w, max_rows, more);
+        write_table(&w, max_rows, more);
     }
     pl_arrays_free(&grid->arrays);
     *grid = (pl_grid){0};

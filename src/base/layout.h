@@ -35,18 +35,14 @@ popliner_status pl_layout_finish(pl_layout *layout, popliner_status status, char
 
 /* ---- Sentences ------------------------------------------------------------------------------- */
 
-/* Adds a paragraph: `bold` in this tint, then `plain` (may be ""), wrapped between words. */
-void pl_layout_sentence(pl_layout *layout, pl_tint tint, const char *bold, const char *plain);
+/* Adds a paragraph: `bold` in this tint, then `plain`, wrapped between words. Frees both. */
+void pl_layout_sentence(pl_layout *layout, pl_tint tint, pl_text bold, pl_text plain);
 
 /* Adds "Try         --num-ipus 3    likely fits": a label of PL_LABEL_WIDTH characters, a subject
- * of subject_width (0: none), and words that wrap below themselves. */
+ * of subject_width (0: none), and words that wrap below themselves, which are freed. */
 enum { PL_LABEL_WIDTH = 12 };
 void pl_layout_entry(pl_layout *layout, const char *label, const char *subject,
-                     size_t subject_width, const char *words);
-
-/* Like these two, but free the texts; the entry has no subject. */
-void pl_layout_made_sentence(pl_layout *layout, pl_tint tint, pl_text bold, pl_text plain);
-void pl_layout_made_entry(pl_layout *layout, const char *label, pl_text words);
+                     size_t subject_width, pl_text words);
 
 void pl_layout_empty_line(pl_layout *layout);
 
@@ -109,9 +105,8 @@ typedef struct pl_grid {
  * with pl_grid_end_row. */
 void pl_grid_name(pl_grid *grid, pl_grid_column column);
 
-void pl_grid_text(pl_grid *grid, const char *text); /* NULL: nothing */
-void pl_grid_made(pl_grid *grid, pl_text text);     /* which is freed */
-void pl_grid_number(pl_grid *grid, uint64_t number);
+void pl_grid_text(pl_grid *grid, const char *text);                  /* NULL: nothing */
+void pl_grid_made(pl_grid *grid, pl_text text);                      /* which is freed */
 void pl_grid_percent(pl_grid *grid, uint64_t bytes, uint64_t limit); /* PL_NO_LIMIT: nothing */
 void pl_grid_bars(pl_grid *grid, pl_grid_bar bar);
 

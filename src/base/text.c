@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,14 +71,6 @@ size_t pl_utf8_width(const char *text, size_t *width) {
     return length == 0 ? 1 : length;
 }
 
-size_t pl_text_width(const char *text, size_t length) {
-    size_t all = 0;
-    size_t width;
-    for (const char *end = text + length; text < end; all += width)
-        text += pl_utf8_width(text, &width);
-    return all;
-}
-
 /* ---- For programs ---------------------------------------------------------------------------- */
 
 void pl_text_add_instead(pl_text *text, const char *value, pl_stand_in *stand_in) {
@@ -129,26 +122,22 @@ const char *popliner_printable_take(const char *text, char shown[POPLINER_PRINTA
     return text + length;
 }
 
-void pl_text_add_printable(pl_text *text, const char *value, const char *kept) {
+void pl_text_make_printable(pl_text *text, const char *kept) {
     char shown[POPLINER_PRINTABLE_SIZE];
-    while (*value != '\0') {
-        const char *next = popliner_printable_take(value, shown);
-        if (strchr(kept, *value) != NULL)
-            pl_text_append(text, value, 1);
-        else
-            pl_text_add(text, shown);
-        value = next;
-    }
-}
-
-void pl_text_make_printable(pl_text *text) {
-    pl_text shown = {0};
+    pl_text made = {0};
     if (text->failed || text->data == NULL)
         return;
-    pl_text_add(&shown, ""); /* an empty text stays one */
-    pl_text_add_printable(&shown, text->data, "\n\t");
+    pl_text_add(&made, ""); /* an empty text stays one */
+    for (const char *value = text->data; *value != '\0';) {
+        const char *next = popliner_printable_take(value, shown);
+        if (strchr(kept, *value) != NULL)
+            pl_text_append(&made, value, 1);
+        else
+            pl_text_add(&made, shown);
+        value = next;
+    }
     free(text->data);
-    *text = shown;
+    *text = made;
 }
 
 popliner_status pl_text_finish(pl_text *text, popliner_status status, char **result,
@@ -164,6 +153,8 @@ popliner_status pl_text_finish(pl_text *text, popliner_status status, char **res
 }
 
 /* ---- Sizes ----------------------------------------------------------------------------------- */
+
+static const char DIGITS[] = "0123456789";
 
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
@@ -256,20 +247,17 @@ void pl_text_add_short(pl_text *text, double number, bool is_whole, const char *
 }
 
 void pl_text_add_significant(pl_text *text, double number) {
-    const double size = number < 0 ? -number : number;
-    int decimals = 2;
+    const double size = fabs(number);
     pl_text_add(text, number < 0 ? "-" : "");
     if (size >= 999.5 && size < 1e18) {
         pl_text_add(text, PL_GROUPED((uint64_t)(size + 0.5)));
         return;
     }
-    decimals -= (size >= 9.995) + (size >= 99.95);
-    decimals = number == 0 ? 0 : decimals;
-    double shifted = size; /* to its first digit */
-    while (decimals < 12 && size > 0 && shifted < 0.9995) {
-        shifted *= 10;
+    int decimals = size > 0 ? 2 : 0;
+    for (double least = 9.995; decimals > 0 && size >= least; least *= 10)
+        decimals--;
+    for (double shifted = size; decimals < 12 && size > 0 && shifted < 0.9995; shifted *= 10)
         decimals++;
-    }
     pl_text_format(text, "%.*f", decimals, size);
 }
 
@@ -300,7 +288,7 @@ void pl_text_add_percent(pl_text *text, uint64_t bytes, uint64_t limit) {
 /* Whether a name counts, and has a digit. */
 static bool is_numbered(const pl_shared_ends *ends, const char *const *names, size_t number) {
     return (ends->is_counted == NULL || ends->is_counted[number] != 0) &&
-           strpbrk(names[number], "0123456789") != NULL;
+           strpbrk(names[number], DIGITS) != NULL;
 }
 
 pl_shared_ends pl_names_shared_ends(const char *const *names, const uint8_t *is_counted,
@@ -351,26 +339,19 @@ void pl_text_add_own_name(pl_text *text, const pl_shared_ends *ends, const char 
 
 int pl_compare_naturally(const char *a, const char *b) {
     while (*a != '\0' && *b != '\0') {
-        if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
-            while (*a == '0')
-                a++;
-            while (*b == '0')
-                b++;
-            size_t a_digits = strspn(a, "0123456789");
-            size_t b_digits = strspn(b, "0123456789");
-            if (a_digits != b_digits)
-                return a_digits < b_digits ? -1 : 1;
-            int order = memcmp(a, b, a_digits);
-            if (order != 0)
-                return order;
-            a += a_digits;
-            b += b_digits;
-        } else {
-            if (*a != *b)
-                return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
-            a++;
-            b++;
+        size_t length = 1;
+        int order = (unsigned char)*a - (unsigned char)*b;
+        if (is_digit(*a) && is_digit(*b)) {
+            a += strspn(a, "0");
+            b += strspn(b, "0");
+            length = strspn(a, DIGITS);
+            order = (int)length - (int)strspn(b, DIGITS);
+            order = order != 0 ? order : memcmp(a, b, length);
         }
+        if (order != 0)
+            return order;
+        a += length;
+        b += length;
     }
     return (*a != '\0') - (*b != '\0');
 }
@@ -378,7 +359,7 @@ int pl_compare_naturally(const char *a, const char *b) {
 /* ---- Misspelt names -------------------------------------------------------------------------- */
 
 /* Longer names are not compared: three characters of so many are easily seen. */
-enum { MAX_LENGTH = 100, MAX_DISTANCE = 3 };
+enum { MAX_LENGTH = 60, MAX_DISTANCE = 3 };
 
 static int folded(char c) {
     return tolower((unsigned char)c);
@@ -386,33 +367,25 @@ static int folded(char c) {
 
 /* The Damerau-Levenshtein distance of two names, where no character is touched twice. */
 static size_t distance(const char *a, size_t a_length, const char *b, size_t b_length) {
-    /* [k]: from the first characters of `a` to the first k of `b` */
-    size_t rows[3][MAX_LENGTH + 1] = {{0}};
-    size_t *before = rows[0];
-    size_t *row = rows[1];
-    size_t *two_before = rows[2];
-    for (size_t k = 0; k <= b_length; k++)
-        before[k] = k;
-    for (size_t i = 1; i <= a_length; i++) {
-        row[0] = i;
-        for (size_t k = 1; k <= b_length; k++) {
-            size_t differs = folded(a[i - 1]) != folded(b[k - 1]);
-            row[k] = pl_fewer(pl_fewer(before[k], row[k - 1]) + 1, before[k - 1] + differs);
+    size_t from[MAX_LENGTH + 1][MAX_LENGTH + 1]; /* the first i of `a` to the first k of `b` */
+    for (size_t i = 0; i <= a_length; i++)
+        for (size_t k = 0; k <= b_length; k++) {
+            from[i][k] = i + k;
+            if (i == 0 || k == 0)
+                continue;
+            const size_t differs = folded(a[i - 1]) != folded(b[k - 1]);
+            from[i][k] = pl_fewer(pl_fewer(from[i - 1][k], from[i][k - 1]) + 1,
+                                  from[i - 1][k - 1] + differs);
             if (i > 1 && k > 1 && folded(a[i - 1]) == folded(b[k - 2]) &&
                 folded(a[i - 2]) == folded(b[k - 1]))
-                row[k] = pl_fewer(row[k], two_before[k - 2] + 1);
+                from[i][k] = pl_fewer(from[i][k], from[i - 2][k - 2] + 1);
         }
-        size_t *oldest = two_before;
-        two_before = before;
-        before = row;
-        row = oldest;
-    }
-    return before[b_length];
+    return from[a_length][b_length];
 }
 
 static bool is_number(const char *text, size_t length) {
     for (size_t i = 0; i < length; i++)
-        if (!isdigit((unsigned char)text[i]))
+        if (!is_digit(text[i]))
             return false;
     return true;
 }

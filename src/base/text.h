@@ -22,9 +22,6 @@ bool pl_utf8_is_control(uint32_t character);
  * many columns of a terminal it takes: 0 for those that combine, 2 for wide ones. */
 size_t pl_utf8_width(const char *text, size_t *width);
 
-/* How many columns the first `length` bytes of a text take. */
-size_t pl_text_width(const char *text, size_t length);
-
 /* ---- For programs ---------------------------------------------------------------------------- */
 
 /* U+FFFD. */
@@ -47,12 +44,9 @@ size_t pl_find_name(const char *(*name_at)(size_t i), const char *name);
 
 /* ---- For people ------------------------------------------------------------------------------ */
 
-/* Appends a text as popliner_printable_take shows it, but leaves the characters of `kept`
- * unchanged. */
-void pl_text_add_printable(pl_text *text, const char *value, const char *kept);
-
-/* Makes a finished text printable; keeps line ends and tabs. */
-void pl_text_make_printable(pl_text *text);
+/* Makes a finished text what popliner_printable_take shows of it, but for the characters of
+ * `kept`. */
+void pl_text_make_printable(pl_text *text, const char *kept);
 
 /* Sets *result to the text, unless memory ran short or `status` is a failure; then frees it.
  * Returns the status. */

@@ -88,7 +88,7 @@ static void write_verdict(const pl_changes *c, pl_layout *layout) {
     pl_text bold = {0};
     pl_text plain = {0};
     const pl_tint tint = add_verdict(c, &bold, &plain);
-    pl_layout_made_sentence(layout, tint, bold, plain);
+    pl_layout_sentence(layout, tint, bold, plain);
 }
 
 /* ---- the table ---- */
@@ -187,8 +187,8 @@ static void write_table(const pl_changes *c, const char *more, pl_layout *layout
         add_row(c, listed[i], &grid);
     if (count > 0) {
         pl_grid_write(&grid, SHOWN, more, layout);
-        pl_layout_sentence(layout, PL_TINT_NONE, "",
-                           "Categories and layers: of all tiles, whenever they live.");
+        pl_layout_sentence(layout, PL_TINT_NONE, (pl_text){0},
+                           pl_text_of("Categories and layers: of all tiles, whenever they live."));
     }
     free(listed);
 }
@@ -201,10 +201,10 @@ static void write_sides(const pl_changes *c, pl_layout *layout) {
         const pl_compared_side *s = &c->sides[side];
         if (side == 0)
             pl_layout_empty_line(layout);
-        pl_layout_made_entry(layout, labels[side],
-                             pl_text_of("%s%s%s; the fullest tile is tile %zu", s->name,
-                                        *s->poplar_version == '\0' ? "" : ", Poplar ",
-                                        s->poplar_version, s->largest_tile));
+        pl_layout_entry(layout, labels[side], "", 0,
+                        pl_text_of("%s%s%s; the fullest tile is tile %zu", s->name,
+                                   *s->poplar_version == '\0' ? "" : ", Poplar ", s->poplar_version,
+                                   s->largest_tile));
     }
 }
 
@@ -231,7 +231,7 @@ static void write_device(const pl_changes *c, pl_layout *layout) {
                 add_percent(&text, d);
                 pl_text_add(&text, ")");
             }
-            pl_layout_made_entry(layout, label, text);
+            pl_layout_entry(layout, label, "", 0, text);
             label = "";
         }
 }

@@ -223,7 +223,7 @@ static void write_headline(const table *t, const char *headline, size_t ranking,
     } else {
         pl_text_add(&text, headline);
     }
-    pl_layout_made_sentence(layout, PL_TINT_BOLD, text, (pl_text){0});
+    pl_layout_sentence(layout, PL_TINT_BOLD, text, (pl_text){0});
     pl_layout_empty_line(layout);
 }
 
@@ -355,10 +355,10 @@ popliner_status popliner_screen_table(const char *headline, const char *rows, si
         const size_t num_left_out = fit(&t, marked_row != SIZE_MAX ? 2 : 0, layout.screen.width);
         write_table(&t, marked_row, more, &layout);
         if (num_left_out > 0)
-            pl_layout_made_sentence(&layout, PL_TINT_NONE, (pl_text){0},
-                                    pl_text_of("%zu more column%s%s%s", num_left_out,
-                                               num_left_out == 1 ? "" : "s",
-                                               *more == '\0' ? "" : ": ", more));
+            pl_layout_sentence(&layout, PL_TINT_NONE, (pl_text){0},
+                               pl_text_of("%zu more column%s%s%s", num_left_out,
+                                          num_left_out == 1 ? "" : "s", *more == '\0' ? "" : ": ",
+                                          more));
     }
     layout.text.failed = layout.text.failed || t.arrays.failed;
     pl_arrays_free(&t.arrays);
