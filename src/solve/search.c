@@ -13,9 +13,9 @@
 #include <stdio.h>
 
 /* The most work of a request where stages share IPUs (see pl_shared.work): less than ten seconds of
- * a core, as a sweep takes about 20 ns for each. With a time limit it may do as much more as that is
- * longer than SECONDS_OF_WORK, and ends by the limit. */
-#define MOST_WORK ((uint64_t)400000000)
+ * a core. With a time limit it may do as much more as that is longer than SECONDS_OF_WORK, and ends
+ * by the limit. */
+#define MOST_WORK ((uint64_t)700000000)
 #define SECONDS_OF_WORK 8.0
 
 void pl_search_free(pl_search *search) {
@@ -201,7 +201,7 @@ static popliner_status minimise_shared(pl_search *search, popliner_objective obj
         uint64_t sweep;
         uint64_t sweeps;
         uint64_t moves;
-    } parts[] = {{128, 8, 16}, {16, 4, 16}, {4, 2, 2}};
+    } parts[] = {{128, 8, 32}, {16, 4, 16}, {4, 2, 3}};
     enum { PART_TO_IMPROVE = 8, PART_OF_SPREAD = 2 };
     const bool is_spread = pl_objective_of(objective)->kind == PL_OBJECTIVE_SPREAD;
     const uint64_t work = work_left(search, 0);

@@ -29,7 +29,8 @@ enum {
     MOST_STATES = 3000000,  /* about 200 MB */
     MOST_NUMBERS = 1 << 25, /* in the tables of loads and of gaps */
     TRIES_PER_LOOK = 64,
-    WORK_OF_GAP = 64, /* additions that count as one step: they are a few vectors */
+    WORK_OF_STEP = 2, /* of one that grows the stages of an IPU */
+    WORK_OF_GAP = 32, /* additions that count as one: they are a few vectors */
     NUM_SUMS = 3,     /* the kinds of sums below */
 };
 enum { PEAKS, CYCLES, CUTS };
@@ -256,8 +257,8 @@ static popliner_status go_on(const step *t, size_t k, chosen so_far, bool *is_fi
     size_t first = s->place[stage];
     size_t end = s->place[stage + 1];
     *is_fine = true;
-    if (++s->asked->shared->work >= s->asked->most_work)
-        s->gave_up = true;
+    s->asked->shared->work += WORK_OF_STEP;
+    s->gave_up = s->gave_up || s->asked->shared->work >= s->asked->most_work;
     if (first >= end || !is_ok(s, stage, first, end))
         return POPLINER_OK;
     so_far.cycles = add(so_far.cycles, cycles_of(s, stage, first, end));
