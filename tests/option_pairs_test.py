@@ -929,8 +929,9 @@ class Check:
                 elif objective == "headroom":
                     most = min(most, request.limit(stage.device) + bound + allowed)
             own = [w for w in ways if w.stages[k].memory <= most]
-            own = min(own, key=lambda w: plain_solver.by_cycles(w, w.stages[k])).stages[k]
-            chosen.append({(own.memory, own.cycles)})
+            best = min(plain_solver.by_cycles(w, w.stages[k]) for w in own)
+            chosen.append({(w.stages[k].memory, w.stages[k].cycles) for w in own
+                           if plain_solver.by_cycles(w, w.stages[k]) == best})
         return chosen
 
     def infeasible(self, told):

@@ -444,10 +444,8 @@ def above(request, split):
 
 
 def by_cycles(split, stage):
-    """What a stage, or the stages of a device, choose: the fewest cycles, then the least memory,
-    then the first of them has the fewest cycles, and so on."""
-    own = [other.cycles for other in split.stages if other.device == stage.device]
-    return sum(own), stage.memory, own
+    """What a stage, or the stages of a device, choose: the fewest cycles, then the least memory."""
+    return sum(other.cycles for other in split.stages if other.device == stage.device), stage.memory
 
 
 def by_memory(split, stage):

@@ -60,8 +60,7 @@ typedef struct pl_variant_question {
 
 /* Finds the best choice within the limits: peak_bytes and cycles are those of the IPU. Unless they
  * are NULL, also sets cycles[count] to those of each stage, and appends the names of what they
- * choose to texts[count]: "none", "full", or "u=NAME,..." for the units that have a variant. Of
- * equal choices it is that in which the first stage has the fewest cycles, then the second, ...
+ * choose to texts[count]: "none", "full", or "u=NAME,..." for the units that have a variant.
  * Errors: MEMORY; INPUT for more than 2^22 choices that may be part of the best. */
 popliner_status pl_variant_search_choose(pl_variant_search *search,
                                          const pl_variant_question *question,
