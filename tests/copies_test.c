@@ -156,7 +156,8 @@ static void check_moments(const program *p, const popliner_copies *copies, size_
     pl_moments moments;
     size_t count = 0;
     size_t most = 0;
-    assert_true(pl_moments_create(&moments, &pipeline));
+    assert_true(
+        pl_moments_create(&moments, &pipeline, rank % 2 == 0 ? 0 : copies->num_stages - rank));
     const pl_held *own = pl_moments_of(&moments, copies->num_stages - rank, &count);
     for (size_t chunk = 0; chunk < moments.num_chunks; chunk++)
         most += own[chunk].kept;
@@ -249,7 +250,7 @@ static void rules_for_a_v_are_those_of_their_papers(void **state) {
                                  is_dual && batches < 2 * p ? POPLINER_ERROR_USAGE : POPLINER_OK);
                 if (is_dual && batches < 2 * p)
                     continue;
-                assert_true(pl_moments_create(&moments, &pipeline));
+                assert_true(pl_moments_create(&moments, &pipeline, 0));
                 assert_non_null(moments.first);
                 for (size_t to_end = 1; to_end <= 2 * p; to_end++) {
                     size_t count = 0;

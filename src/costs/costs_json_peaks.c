@@ -350,7 +350,7 @@ void pl_costs_json_fill_additive(pl_costs_json *r) {
     const bool fills_cycles = r->has_cycles && !cycles_add_up(r);
     r->file->additive.has_working_set = r->num_working_sets > 0;
     if (goes_on(r))
-        pl_costs_json_has(r, pl_moments_create(&r->file->additive.moments, &r->pipeline));
+        pl_costs_json_has(r, pl_moments_create(&r->file->additive.moments, &r->pipeline, 0));
     if (goes_on(r))
         begin_peaks(r, !fills_peaks);
     if (pl_costs_json_is_well(r) && !fills_peaks)

@@ -8,6 +8,7 @@
 #include "base/failure.h"
 #include "base/numbers.h"
 #include "memory/chain_data.h"
+#include "pipeline/moments.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 
@@ -98,7 +99,6 @@ void pl_stage_meter_free(pl_stage_meter *meter) {
     pl_digest_free(&meter->digest);
     pl_stage_meter_remember_peaks(meter, false);
     pl_arrays_free(&meter->arrays);
-    pl_moments_free(&meter->moments);
     free(meter);
 }
 
@@ -198,36 +198,15 @@ typedef struct ipu {
     pl_arrays arrays; /* own the arrays */
 } ipu;
 
-/* True if pipelines certainly have the same moments; the order of a file may have changed. */
-static bool have_same_moments(const popliner_pipeline *a, const popliner_pipeline *b) {
-    const popliner_copies *x = &a->copies;
-    const popliner_copies *y = &b->copies;
-    return a->recompute == b->recompute && x->rule == y->rule && x->rule != POPLINER_COPIES_ORDER &&
-           x->num_micro_batches == y->num_micro_batches && x->num_stages == y->num_stages &&
-           x->num_ipus == y->num_ipus && x->is_v == y->is_v;
-}
-
-/* Finds the moments of IPUs, unless they are known. */
-static void find_moments(pl_stage_meter *meter, const popliner_pipeline *pipeline) {
-    if (have_same_moments(&meter->moments_pipeline, pipeline))
-        return;
-    pl_moments_free(&meter->moments);
-    meter->moments_pipeline = *pipeline;
-    if (pl_moments_create(&meter->moments, pipeline))
-        return;
-    pl_moments_free(&meter->moments);
-    meter->moments_pipeline = (popliner_pipeline){0};
-    meter->arrays.failed = true;
-}
-
 /* Finds the copies of stages: the most of each, or those of each moment of their IPU. */
 static void find_copies(ipu *own, const popliner_pipeline *pipeline) {
     const size_t n = own->num_stages;
-    const pl_moments *moments = &own->meter->moments;
+    const size_t place = n > 0 ? own->stages[0].stages_to_end : 0;
+    pl_moments moments = {0};
     const pl_held *held = NULL;
     if (pipeline != NULL && n > 1) {
-        find_moments(own->meter, pipeline);
-        held = pl_moments_of(moments, own->stages[0].stages_to_end, &own->num_moments);
+        own->arrays.failed = !pl_moments_create(&moments, pipeline, place);
+        held = pl_moments_of(&moments, place, &own->num_moments);
     }
     own->num_moments = pl_more(1, own->num_moments);
     own->spreads = pl_arrays_new(&own->arrays, own->num_moments, sizeof *own->spreads);
@@ -236,13 +215,14 @@ static void find_copies(ipu *own, const popliner_pipeline *pipeline) {
         own->copies[need] = copies;
         for (size_t i = 0; copies != NULL && pipeline != NULL && i < own->num_moments * n; i++) {
             const size_t to_end = own->stages[i % n].stages_to_end;
-            const pl_held *now = held == NULL ? NULL : &held[i / n * moments->num_chunks];
-            const size_t chunk = now == NULL ? 0 : pl_moments_chunk(moments, to_end);
+            const pl_held *now = held == NULL ? NULL : &held[i / n * moments.num_chunks];
+            const size_t chunk = now == NULL ? 0 : pl_moments_chunk(&moments, to_end);
             copies[i] = now == NULL ? pl_pipeline_copies_for(pipeline, (popliner_need)need, to_end)
                                     : pl_copies_of_held(&pipeline->copies,
                                                         now[chunk].kept + now[chunk].sets);
         }
     }
+    pl_moments_free(&moments);
 }
 
 /* Begins stages of a pipeline. */

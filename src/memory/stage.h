@@ -7,7 +7,6 @@
 #include "base/bounds.h"
 #include "memory/popliner_model.h"
 #include "memory/stage_details.h"
-#include "pipeline/moments.h"
 #include "popliner/error.h"
 
 /* ---- The meter ------------------------------------------------------------------------------- */
@@ -33,8 +32,6 @@ typedef struct pl_stage_meter {
     pl_candidates *candidates;   /* instead of the variables; NULL: the profile has them */
     uint64_t *cut_bytes;         /* [num_units]: over the cut before each; NULL: not known yet */
     uint64_t *trained_bytes;     /* [sets of units]: see pl_trained_parameters; like cut_bytes */
-    pl_moments moments;          /* of the IPUs of moments_pipeline */
-    popliner_pipeline moments_pipeline;
 } pl_stage_meter;
 
 /* Creates a meter that makes its digests on num_threads (0: one per processor). Errors: USAGE if

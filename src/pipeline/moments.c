@@ -104,7 +104,12 @@ static bool walk(pl_moments *m, const pl_order *order, size_t device, bool recom
     return has_room;
 }
 
-bool pl_moments_create(pl_moments *m, const popliner_pipeline *pipeline) {
+static size_t device_of(const pl_moments *m, size_t stages_to_end) {
+    const size_t stage = m->num_devices * m->num_chunks - stages_to_end;
+    return m->is_v ? pl_fewer(stage, stages_to_end - 1) : stage % m->num_devices;
+}
+
+bool pl_moments_create(pl_moments *m, const popliner_pipeline *pipeline, size_t stages_to_end) {
     enum { MOST_PASSES = 1 << 24 };
     const popliner_copies *copies = &pipeline->copies;
     *m = (pl_moments){.num_devices = copies->num_ipus, .is_v = copies->is_v};
@@ -121,7 +126,10 @@ bool pl_moments_create(pl_moments *m, const popliner_pipeline *pipeline) {
     const bool recomputes = pipeline->recompute == POPLINER_RECOMPUTE_FULL ||
                             pipeline->recompute == POPLINER_RECOMPUTE_AUTO;
     for (size_t device = 0; has_room && device < m->num_devices; ++device)
-        has_room = walk(m, &order, device, recomputes, now);
+        if (stages_to_end == 0 || device == device_of(m, stages_to_end))
+            has_room = walk(m, &order, device, recomputes, now);
+        else
+            m->first[device + 1] = m->first[device];
     free(now);
     return has_room;
 }
@@ -130,8 +138,7 @@ const pl_held *pl_moments_of(const pl_moments *m, size_t stages_to_end, size_t *
     *count = 0;
     if (m->first == NULL || stages_to_end > m->num_devices * m->num_chunks)
         return NULL;
-    const size_t stage = m->num_devices * m->num_chunks - stages_to_end;
-    const size_t device = m->is_v ? pl_fewer(stage, stages_to_end - 1) : stage % m->num_devices;
+    const size_t device = device_of(m, stages_to_end);
     *count = m->first[device + 1] - m->first[device];
     return moment_at(m, m->first[device]);
 }
