@@ -119,29 +119,29 @@ static void code_is_that_of_executable_variables(void **state) {
     const pl_need_rule rule = {
         .has_needs = true, .has_layout = true, .tiles_per_ipu = 128, .profile = &p};
     const pl_overhead layout = {0, 0, 1000, 137 - 55};
+    pl_need_line lines[PL_NUM_LINES];
     /* bytes of code, of these vertex state, and where data begins: 16 + code + 82 at least */
     static const uint64_t codes[][3] = {
         {62, 0, 160}, {63, 0, 300}, {463, 401, 160}, {202, 0, 300}, {203, 0, 16 + 82 + 203}};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         const pl_placed_bytes code = {.code = codes[i][0], .state = codes[i][1]};
         const uint64_t executable_bytes = code.code - code.state + 82;
-        pl_need_line line = pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 2000, code, 0);
-        assert_int_equal(line.bytes, 2000 + codes[i][2] - executable_bytes);
-        assert_int_equal(line.live_bytes, 2000);
+        pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 2000, code, 0, lines);
+        assert_int_equal(lines->bytes, 2000 + codes[i][2] - executable_bytes);
+        assert_int_equal(lines->layout_bytes, codes[i][2] - executable_bytes);
     }
     /* 144 executable bytes that begin at 16 end at an element; 17 % more, rounded up to 169, do
      * not: 300 - 144 are added */
-    pl_need_line line =
-        pl_need_of(&rule, POPLINER_NEED_MOST, &layout, 2000, (pl_placed_bytes){.code = 62}, 0);
-    assert_int_equal(line.bytes, 2200); /* 2199.12, with 2 % more */
-    line = pl_need_of(&rule, POPLINER_NEED_LEAST, &layout, 2000, (pl_placed_bytes){.code = 62}, 0);
-    assert_int_equal(line.bytes, 1760);
+    pl_need_of(&rule, POPLINER_NEED_MOST, &layout, 2000, (pl_placed_bytes){.code = 62}, 0, lines);
+    assert_int_equal(lines->bytes, 2200); /* 2199.12, with 2 % more */
+    pl_need_of(&rule, POPLINER_NEED_LEAST, &layout, 2000, (pl_placed_bytes){.code = 62}, 0, lines);
+    assert_int_equal(lines->bytes, 1760);
     /* less of the groups than what is not executable in them */
     const pl_overhead data = {0, 0, 1000, -50};
-    line = pl_need_of(&rule, POPLINER_NEED_EXPECTED, &data, 2000, (pl_placed_bytes){.code = 50}, 0);
-    assert_int_equal(line.bytes, 2000);
-    line = pl_need_of(&rule, POPLINER_NEED_EXPECTED, &data, 2000, (pl_placed_bytes){.code = 51}, 0);
-    assert_int_equal(line.bytes, 2000 + 120 - 1);
+    pl_need_of(&rule, POPLINER_NEED_EXPECTED, &data, 2000, (pl_placed_bytes){.code = 50}, 0, lines);
+    assert_int_equal(lines->bytes, 2000);
+    pl_need_of(&rule, POPLINER_NEED_EXPECTED, &data, 2000, (pl_placed_bytes){.code = 51}, 0, lines);
+    assert_int_equal(lines->bytes, 2000 + 120 - 1);
     /* the last code ends at 158, with what alignment leaves: 142 bytes; 2 more up to 160 */
     offsets[3] = 158 - 80;
     offsets[4] = 160;
@@ -171,10 +171,11 @@ static void what_lies_apart_begins_an_element(void **state) {
         {{50, 50, 60, 7, 0}, 117, 117},      /* no code, so nothing is known */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const pl_need_line line =
-            pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, cases[i].bytes, cases[i].placed, 0);
-        assert_int_equal(line.bytes, cases[i].expected);
-        assert_int_equal(line.live_bytes, cases[i].bytes);
+        pl_need_line lines[PL_NUM_LINES];
+        pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, cases[i].bytes, cases[i].placed, 0,
+                   lines);
+        assert_int_equal(lines->bytes, cases[i].expected);
+        assert_int_equal(lines->layout_bytes, cases[i].expected - cases[i].bytes);
     }
     /* in a profile: 30 unused below it, at the end of the tile alone */
     uint64_t starts[] = {0, 3};
@@ -217,32 +218,34 @@ static void the_fullest_tile_is_told_by_all(void **state) {
     static const uint64_t units[] = {80, 80, 120, 120};
     pl_need_spread all = {0};
     for (size_t i = 0; i < 4; i++)
-        pl_need_spread_add(&all, &(pl_need_line){.level_bytes = units[i] * 64 + 64000,
-                                                 .bytes = units[i] * 64,
-                                                 .copy_bytes = 640});
+        pl_need_spread_add(&all, (pl_need_line[]){{.bytes = units[i] * 64 + 64000},
+                                                  {.bytes = units[i] * 64, .copy_bytes = 640}});
     pl_need_rule rule = {.has_needs = true};
-    const pl_need_line line = pl_need_spread_line(&all, &rule, 4);
+    pl_need_line lines[PL_NUM_LINES];
+    pl_need_spread_lines(&all, &rule, 4, lines);
+    const pl_need_line line = lines[PL_LINE_WITH_COPIES];
     const double once = 1.135 * (6400 + 1.5 * 1280);
     assert_true((double)line.bytes > once - 1e-6 && (double)line.bytes < once + 1.000001);
     assert_true((double)line.copy_bytes > 1.135 * 640 - 1e-6 &&
                 (double)line.copy_bytes < 1.135 * 640 + 1.000001);
     const double level = once + 1.135 * 64000;
-    assert_true((double)line.level_bytes > level - 1e-6 &&
-                (double)line.level_bytes < level + 1.000001);
-    assert_int_equal(pl_need_line_at(&line, 0), line.level_bytes);
-    assert_int_equal(pl_need_line_at(&line, 1), line.level_bytes);
+    assert_true((double)lines[0].bytes > level - 1e-6 && (double)lines[0].bytes < level + 1.000001);
+    assert_int_equal(lines[0].copy_bytes, 0);
     assert_int_equal(pl_need_line_at(&line, 200), line.bytes + 200 * line.copy_bytes);
-    assert_int_equal(pl_need_spread_line(&all, &rule, 0).bytes, 0);
+    pl_need_spread_lines(&all, &rule, 0, lines);
+    assert_int_equal(lines[PL_LINE_WITH_COPIES].bytes, 0);
     rule.has_needs = false;
-    assert_int_equal(pl_need_spread_line(&all, &rule, 4).bytes, 0);
+    pl_need_spread_lines(&all, &rule, 4, lines);
+    assert_int_equal(lines[PL_LINE_WITH_COPIES].bytes, 0);
     rule.has_needs = true;
     /* equal tiles do not deviate, however their units are rounded */
     for (uint64_t bytes = 64 * 1000; bytes < 64 * 1001; bytes++) {
         pl_need_spread equal = {0};
         for (size_t i = 0; i < 7; i++)
-            pl_need_spread_add(&equal, &(pl_need_line){.level_bytes = bytes, .bytes = bytes});
+            pl_need_spread_add(&equal, (pl_need_line[]){{.bytes = bytes}, {.bytes = bytes}});
         const double exact = 1.135 * (double)bytes;
-        const uint64_t most = pl_need_spread_line(&equal, &rule, 7).bytes;
+        pl_need_spread_lines(&equal, &rule, 7, lines);
+        const uint64_t most = lines[PL_LINE_WITH_COPIES].bytes;
         assert_true((double)most > exact - 1e-6 && (double)most < exact + 1.000001);
     }
 }
@@ -272,9 +275,12 @@ static void fragments_are_rounded_up(void **state) {
 
 static void assert_need(const pl_need_rule *rule, popliner_need need, const pl_overhead *layout,
                         uint64_t bytes, uint64_t copy_bytes) {
-    pl_need_line line = pl_need_of(rule, need, layout, 1000, (pl_placed_bytes){.code = 300}, 150);
-    assert_int_equal(line.bytes, bytes);
-    assert_int_equal(line.copy_bytes, copy_bytes);
+    pl_need_line lines[PL_NUM_LINES];
+    pl_need_of(rule, need, layout, 1000, (pl_placed_bytes){.code = 300}, 150, lines);
+    assert_int_equal(lines[PL_LINE_WITHOUT_COPIES].bytes, bytes);
+    assert_int_equal(lines[PL_LINE_WITHOUT_COPIES].copy_bytes, 0);
+    assert_int_equal(lines[PL_LINE_WITH_COPIES].bytes, bytes);
+    assert_int_equal(lines[PL_LINE_WITH_COPIES].copy_bytes, copy_bytes);
 }
 
 static void needs_are_lines(void **state) {
@@ -301,10 +307,10 @@ static void needs_are_lines(void **state) {
         assert_need(&rule, (popliner_need)need, &layout, 1000, 150);
     /* nothing needs nothing more than what is never used */
     rule.has_needs = true;
-    pl_need_line line =
-        pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 0, (pl_placed_bytes){0}, 0);
-    assert_int_equal(line.bytes, 40);
-    assert_int_equal(line.copy_bytes, 0);
+    pl_need_line lines[PL_NUM_LINES];
+    pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 0, (pl_placed_bytes){0}, 0, lines);
+    assert_int_equal(lines[PL_LINE_WITH_COPIES].bytes, 40);
+    assert_int_equal(lines[PL_LINE_WITH_COPIES].copy_bytes, 0);
 }
 
 /* What is stored is freed once there are copies; freeing never makes a stage need more. */
@@ -314,29 +320,35 @@ static void what_is_stored_is_freed(void **state) {
     const pl_overhead layout = {40, 2, 32, NO_CODE};
     const pl_placed_bytes placed = {.code = 300, .freed = 200};
     /* 1000 + 40 + 62.5; 800 + 40 + 50; 150 + 9.375 */
-    pl_need_line line = pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 1000, placed, 150);
-    assert_int_equal(line.level_bytes, 1103);
-    assert_int_equal(line.bytes, 890);
-    assert_int_equal(line.copy_bytes, 160);
-    assert_int_equal(line.level_live_bytes, 1000);
-    assert_int_equal(line.live_bytes, 800);
-    assert_int_equal(line.freed_bytes, 200);
+    pl_need_line lines[PL_NUM_LINES];
+    const pl_need_line *level = &lines[PL_LINE_WITHOUT_COPIES];
+    const pl_need_line *line = &lines[PL_LINE_WITH_COPIES];
+    pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 1000, placed, 150, lines);
+    assert_int_equal(level->bytes, 1103);
+    assert_int_equal(level->layout_bytes, 103);
+    assert_int_equal(level->freed_bytes, 0);
+    assert_int_equal(line->bytes, 890);
+    assert_int_equal(line->copy_bytes, 160);
+    assert_int_equal(line->layout_bytes, 90);
+    assert_int_equal(line->freed_bytes, 200);
+    assert_int_equal(pl_need_line_stash(line, 3), 3 * 150 - 200);
+    assert_int_equal(pl_need_line_layout(line, 3), 90 + 3 * 10);
     /* 2 % more, rounded up */
-    line = pl_need_of(&rule, POPLINER_NEED_MOST, &layout, 1000, placed, 150);
-    assert_int_equal(line.level_bytes, 1126);
-    assert_int_equal(line.bytes, 908);
+    pl_need_of(&rule, POPLINER_NEED_MOST, &layout, 1000, placed, 150, lines);
+    assert_int_equal(level->bytes, 1126);
+    assert_int_equal(line->bytes, 908);
     /* not more than there is */
-    line = pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 120, placed, 150);
-    assert_int_equal(line.freed_bytes, 120);
-    assert_int_equal(line.live_bytes, 0);
+    pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 120, placed, 150, lines);
+    assert_int_equal(line->freed_bytes, 120);
+    assert_int_equal(line->bytes, line->layout_bytes);
     /* tiles that were even, and are not without it */
     pl_need_spread spread = {0};
     for (uint64_t i = 0; i < 2; i++)
         pl_need_spread_add(&spread,
-                           &(pl_need_line){.level_bytes = 64000, .bytes = 64000 - i * 32000});
-    line = pl_need_spread_line(&spread, &rule, 2);
-    assert_int_equal(line.level_bytes, 72640); /* 1.135 * 64000 */
-    assert_int_equal(line.bytes, line.level_bytes);
+                           (pl_need_line[]){{.bytes = 64000}, {.bytes = 64000 - i * 32000}});
+    pl_need_spread_lines(&spread, &rule, 2, lines);
+    assert_int_equal(level->bytes, 72640); /* 1.135 * 64000 */
+    assert_int_equal(line->bytes, level->bytes);
 }
 
 /* The factor of what is needed at least, by the number of tiles. */
@@ -350,11 +362,13 @@ static void widths_depend_on_tiles(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const pl_need_rule rule = {.has_needs = true, .tiles_per_ipu = cases[i].tiles};
         for (uint64_t bytes = 0; bytes < 100000; bytes = bytes * 3 + 1) {
-            const pl_need_line line =
-                pl_need_of(&rule, POPLINER_NEED_LEAST, &layout, bytes, (pl_placed_bytes){0}, bytes);
+            pl_need_line lines[PL_NUM_LINES];
+            const pl_need_line *line = &lines[PL_LINE_WITH_COPIES];
+            pl_need_of(&rule, POPLINER_NEED_LEAST, &layout, bytes, (pl_placed_bytes){0}, bytes,
+                       lines);
             const double exact = (double)bytes * cases[i].least;
-            assert_true((double)line.bytes < exact + 1e-6 && (double)line.bytes > exact - 1);
-            assert_int_equal(line.copy_bytes, line.bytes);
+            assert_true((double)line->bytes < exact + 1e-6 && (double)line->bytes > exact - 1);
+            assert_int_equal(line->copy_bytes, line->bytes);
         }
     }
 }

@@ -14,11 +14,11 @@ enum { MOST_TILES = 40, INTERVALS = 3 };
 
 /* Tiles with few different numbers, so that many are equal somewhere, and that need the less the
  * more they keep, so that each may be the largest somewhere. */
-static pl_peak_piece draw_tile(uint64_t *random, size_t tile) {
-    size_t stash_bytes = test_below(random, 8);
-    return (pl_peak_piece){
-        .bytes = 200 - 2 * stash_bytes * stash_bytes + test_below(random, 6),
-        .stash_bytes = stash_bytes,
+static pl_need_line draw_tile(uint64_t *random, size_t tile) {
+    size_t copy_bytes = test_below(random, 8);
+    return (pl_need_line){
+        .bytes = 200 - 2 * copy_bytes * copy_bytes + test_below(random, 6),
+        .copy_bytes = copy_bytes,
         .unexplained_bytes = test_below(random, 5),
         .tile = (uint32_t)tile,
         .step = (uint32_t)test_below(random, 100),
@@ -26,30 +26,30 @@ static pl_peak_piece draw_tile(uint64_t *random, size_t tile) {
 }
 
 /* The fullest tile with so many copies, the first of equals. */
-static const pl_peak_piece *plain_largest(const pl_peak_piece *tiles, size_t num_tiles,
-                                          size_t copies) {
-    const pl_peak_piece *largest = &tiles[0];
+static const pl_need_line *plain_largest(const pl_need_line *tiles, size_t num_tiles,
+                                         size_t copies) {
+    const pl_need_line *largest = &tiles[0];
     for (size_t i = 1; i < num_tiles; i++) {
-        if (tiles[i].bytes + copies * tiles[i].stash_bytes >
-            largest->bytes + copies * largest->stash_bytes)
+        if (tiles[i].bytes + copies * tiles[i].copy_bytes >
+            largest->bytes + copies * largest->copy_bytes)
             largest = &tiles[i];
     }
     return largest;
 }
 
 static void assert_all_copies(const pl_peak_envelope *largest, size_t interval,
-                              const pl_peak_piece *tiles, size_t num_tiles) {
+                              const pl_need_line *tiles, size_t num_tiles) {
     for (size_t copies = 0; copies <= largest->max_copies; copies++) {
-        const pl_peak_piece *expected = plain_largest(tiles, num_tiles, copies);
-        const pl_peak_piece *found = pl_peak_envelope_find(largest, interval, copies);
+        const pl_need_line *expected = plain_largest(tiles, num_tiles, copies);
+        const pl_need_line *found = pl_peak_envelope_find(largest, interval, copies);
         assert_non_null(found);
         assert_int_equal(found->tile, expected->tile);
         assert_int_equal(found->bytes, expected->bytes);
-        assert_int_equal(found->stash_bytes, expected->stash_bytes);
+        assert_int_equal(found->copy_bytes, expected->copy_bytes);
         assert_int_equal(found->unexplained_bytes, expected->unexplained_bytes);
         assert_int_equal(found->step, expected->step);
-        assert_int_equal(pl_peak_piece_bytes(found, copies),
-                         expected->bytes + copies * expected->stash_bytes);
+        assert_int_equal(pl_need_line_at(found, copies),
+                         expected->bytes + copies * expected->copy_bytes);
     }
 }
 
@@ -69,7 +69,7 @@ static void agrees_with_looking_at_all_tiles(void **state) {
     for (int round = 0; round < 2000; round++) {
         size_t max_copies = round % 4 == 0 ? 0 : test_below(&random, 24);
         size_t num_tiles = 1 + test_below(&random, MOST_TILES);
-        pl_peak_piece tiles[INTERVALS][MOST_TILES];
+        pl_need_line tiles[INTERVALS][MOST_TILES];
         uint32_t order[MOST_TILES];
         pl_arrays arrays = {0};
         /* in two orders of tiles */
@@ -112,13 +112,13 @@ static void tells_lines_that_are_calculated(void **state) {
     pl_peak_envelope largest = {.max_copies = 7};
     pl_peak_lines lines[2] = {{0, NULL}, {0, NULL}};
     /* 100, 103, 105, 107; 90, 108, 120, 132; 85, 106, 120, 134 */
-    const pl_peak_piece tiles[] = {{.bytes = 100, .stash_bytes = 1, .tile = 5},
-                                   {.bytes = 90, .stash_bytes = 6, .tile = 7},
-                                   {.bytes = 85, .stash_bytes = 7, .tile = 6}};
+    const pl_need_line tiles[] = {{.bytes = 100, .copy_bytes = 1, .tile = 5},
+                                  {.bytes = 90, .copy_bytes = 6, .tile = 7},
+                                  {.bytes = 85, .copy_bytes = 7, .tile = 6}};
     static const size_t copies[] = {0, 3, 5, 7};
     static const uint32_t expected[] = {5, 7, 6, 6}; /* the lower number of two with 120 */
     /* one above all leaves nothing of the others */
-    const pl_peak_piece above = {.bytes = 200, .stash_bytes = 7, .tile = 9};
+    const pl_need_line above = {.bytes = 200, .copy_bytes = 7, .tile = 9};
     for (size_t i = 0; i < 3; i++)
         for (size_t k = 0; k < 2; k++)
             pl_peak_lines_add(&lines[k], &arrays, 7, &tiles[i]);
@@ -126,7 +126,7 @@ static void tells_lines_that_are_calculated(void **state) {
     pl_peak_envelope_list(&largest, &arrays, lines, 2);
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(pl_peak_envelope_find(&largest, 0, copies[i])->tile, expected[i]);
-    assert_int_equal(pl_peak_piece_bytes(pl_peak_envelope_find(&largest, 0, 7), 7), 134);
+    assert_int_equal(pl_need_line_at(pl_peak_envelope_find(&largest, 0, 7), 7), 134);
     assert_int_equal(largest.start[2], largest.start[1] + 1);
     assert_int_equal(largest.pieces[largest.start[1]].tile, 9);
     pl_arrays_free(&arrays);
@@ -134,10 +134,10 @@ static void tells_lines_that_are_calculated(void **state) {
 
 static void refuses_what_leads_out(void **state) {
     (void)state;
-    const pl_peak_piece good[] = {{.tile = 1, .step = 4}, {.tile = 2}, {.step = 10}};
+    const pl_need_line good[] = {{.tile = 1, .step = 4}, {.tile = 2}, {.step = 10}};
     const struct {
         size_t place;
-        pl_peak_piece piece;
+        pl_need_line piece;
     } bad[] = {
         {0, {.tile = 3}},             /* no such tile */
         {0, {.tile = 1, .step = 11}}, /* no such step */
@@ -146,7 +146,7 @@ static void refuses_what_leads_out(void **state) {
     };
     static const uint64_t bad_starts[][3] = {{1, 2, 3}, {0, 0, 3},          {0, 3, 3}, {0, 4, 3},
                                              {0, 2, 2}, {0, UINT64_MAX, 3}, {0, 2, 4}};
-    pl_peak_piece pieces[3];
+    pl_need_line pieces[3];
     uint64_t start[] = {0, 2, 3};
     pl_peak_envelope tiles = {
         .max_copies = 2, .num_intervals = 2, .start = start, .num_pieces = 3, .pieces = pieces};

@@ -12,73 +12,67 @@
 
 /* ---- Bytes that do not depend on steps ------------------------------------------------------- */
 
-static pl_steady_bytes steady_of(const pl_estimation *estimation, size_t number,
-                                 const uint64_t sum_bytes[PL_NUM_SUMS], uint64_t apart_bytes) {
+static void set_steady(const pl_estimation *estimation, size_t number,
+                       const uint64_t sum_bytes[PL_NUM_SUMS], uint64_t apart_bytes,
+                       pl_stage_tile *tile) {
     const pl_account *account = estimation->digest->account;
     const uint64_t *fixed_code_bytes = estimation->digest->tiles[number].fixed_code_bytes;
-    pl_steady_bytes s = {
-        .data_bytes = sum_bytes[PL_SUM_DATA],
-        .parameter_bytes = sum_bytes[PL_SUM_PARAMETERS],
-        .fixed_bytes = account->fixed_bytes[number],
-        .accumulator_bytes = estimation->accumulator_factor * sum_bytes[PL_SUM_TRAINED],
-        .placed.apart = apart_bytes,
-    };
-    s.placed.always = s.data_bytes + s.fixed_bytes + s.accumulator_bytes;
+    uint64_t *bytes = tile->part_bytes;
+    uint64_t fixed_bytes = account->fixed_bytes[number];
+    memset(bytes, 0, sizeof tile->part_bytes);
+    bytes[POPLINER_PART_VARIABLES] = sum_bytes[PL_SUM_DATA];
+    bytes[POPLINER_PART_PARAMETERS] = sum_bytes[PL_SUM_PARAMETERS];
+    bytes[POPLINER_PART_ACCUMULATORS] = estimation->accumulator_factor * sum_bytes[PL_SUM_TRAINED];
+    tile->tile = number;
+    tile->own_code_bytes = 0;
+    tile->placed = (pl_placed_bytes){.apart = apart_bytes};
+    tile->placed.always = sum_bytes[PL_SUM_DATA] + fixed_bytes + bytes[POPLINER_PART_ACCUMULATORS];
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
-        s.code_bytes[group] =
-            estimation->popliner != NULL
-                ? sum_bytes[group]
-                : pl_smaller(sum_bytes[group], account->truth_bytes[group][number]);
-        s.all_code_bytes += s.code_bytes[group];
-        s.fixed_bytes += fixed_code_bytes[group];
-        s.placed.code += s.code_bytes[group] + fixed_code_bytes[group];
+        uint64_t *code_bytes = &bytes[PL_FIRST_CODE + group];
+        *code_bytes = estimation->popliner != NULL
+                          ? sum_bytes[group]
+                          : pl_smaller(sum_bytes[group], account->truth_bytes[group][number]);
+        fixed_bytes += fixed_code_bytes[group];
+        tile->placed.code += *code_bytes + fixed_code_bytes[group];
+        tile->own_code_bytes += *code_bytes;
     }
-    s.placed.state = s.code_bytes[PL_VERTEX_STATE] + fixed_code_bytes[PL_VERTEX_STATE];
-    return s;
+    tile->placed.state = bytes[POPLINER_PART_VERTEX_STATE] + fixed_code_bytes[PL_VERTEX_STATE];
+    bytes[POPLINER_PART_UNEXPLAINED] = bytes[POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE] = fixed_bytes;
 }
 
 void pl_stage_tile_parts(const pl_stage_tile *tile, const pl_live_peak *peak,
                          uint64_t *part_bytes) {
-    const pl_steady_bytes *steady = &tile->steady;
-    part_bytes[POPLINER_PART_VARIABLES] =
-        steady->data_bytes + peak->bytes - peak->unexplained_bytes;
-    part_bytes[POPLINER_PART_UNEXPLAINED] = peak->unexplained_bytes + steady->fixed_bytes;
-    part_bytes[POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE] = steady->fixed_bytes;
-    part_bytes[POPLINER_PART_PARAMETERS] = steady->parameter_bytes;
-    part_bytes[POPLINER_PART_BUFFERS] = peak->buffer_bytes;
-    part_bytes[POPLINER_PART_ACCUMULATORS] = steady->accumulator_bytes;
-    memcpy(part_bytes + PL_FIRST_CODE, steady->code_bytes, sizeof steady->code_bytes);
+    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
+        part_bytes[part] += tile->part_bytes[part];
+    part_bytes[POPLINER_PART_VARIABLES] += peak->bytes - peak->unexplained_bytes;
+    part_bytes[POPLINER_PART_UNEXPLAINED] += peak->unexplained_bytes;
+    part_bytes[POPLINER_PART_BUFFERS] += peak->buffer_bytes;
 }
 
-pl_detail_sums pl_stage_tile_sums(const pl_estimation *estimation, const pl_stage_tile *tile,
-                                  uint64_t stash_bytes, const pl_need_line *line) {
-    const uint64_t layout_bytes = line->level_bytes - line->level_live_bytes;
-    pl_detail_sums sums = {{
-        [POPLINER_PART_STASH] = stash_bytes,
-        [POPLINER_PART_LAYOUT] = layout_bytes,
-        [PL_SUM_COPY_LAYOUT] = line->copy_bytes - line->live_copy_bytes,
-        [PL_SUM_FREED] = line->freed_bytes,
-        [PL_SUM_FREED_LAYOUT] = layout_bytes - (line->bytes - line->live_bytes),
-    }};
-    pl_stage_tile_parts(tile, pl_stage_tile_peak(estimation, POPLINER_NEED_EXPECTED, tile),
-                        sums.bytes);
-    return sums;
-}
-
-pl_need_line pl_stage_tile_need(const pl_estimation *estimation, popliner_need need,
-                                const pl_overhead *layout, const pl_stage_tile *tile,
-                                const pl_tile_stash *stash) {
+void pl_stage_tile_needs(const pl_estimation *estimation, popliner_need need,
+                         const pl_stage_tile *tile, const pl_tile_stash *stash,
+                         pl_need_line *lines) {
     const pl_live_peak *peak = pl_stage_tile_peak(estimation, need, tile);
-    const pl_steady_bytes *steady = &tile->steady;
-    pl_placed_bytes placed = steady->placed;
+    const uint64_t *part_bytes = tile->part_bytes;
+    pl_placed_bytes placed = tile->placed;
     placed.freed = estimation->frees[need] ? stash->freed_bytes : 0;
-    uint64_t bytes =
-        steady->all_code_bytes + steady->data_bytes + steady->fixed_bytes + peak->bytes;
+    uint64_t bytes = tile->own_code_bytes + part_bytes[POPLINER_PART_VARIABLES] +
+                     part_bytes[POPLINER_PART_UNEXPLAINED] + peak->bytes;
     if (need == POPLINER_NEED_LEAST)
         bytes -= peak->unexplained_bytes;
     else
-        bytes += peak->buffer_bytes + steady->accumulator_bytes;
-    return pl_need_of(&estimation->rule, need, layout, bytes, placed, stash->bytes);
+        bytes += peak->buffer_bytes + part_bytes[POPLINER_PART_ACCUMULATORS];
+    pl_need_of(&estimation->rule, need, &estimation->digest->account->overheads[tile->tile], bytes,
+               placed, stash->bytes, lines);
+    for (pl_need_line *line = lines; line < lines + PL_NUM_LINES; line++) {
+        line->unexplained_bytes = part_bytes[POPLINER_PART_UNEXPLAINED] + peak->unexplained_bytes;
+        line->always_live_bytes = part_bytes[POPLINER_PART_VARIABLES];
+        line->code_bytes = tile->own_code_bytes;
+        line->buffer_bytes = peak->buffer_bytes;
+        line->tile = tile->tile;
+        line->step = peak->step;
+        line->accumulator_bytes = part_bytes[POPLINER_PART_ACCUMULATORS];
+    }
 }
 
 /* ---- Peaks ----------------------------------------------------------------------------------- */
@@ -214,7 +208,7 @@ static void measure(pl_question *q, size_t number, pl_stage_tile *result) {
             buffer_bytes[FROM_TURN] += last->sent_forward_bytes;
         }
     }
-    result->steady = steady_of(estimation, number, sum_bytes, apart_bytes);
+    set_steady(estimation, number, sum_bytes, apart_bytes, result);
     find_peaks(peaks, buffer_bytes, result);
     if (estimation->popliner != NULL)
         result->plain = result->buffered = pl_popliner_meter_peak(estimation->popliner, number);
@@ -375,7 +369,7 @@ void pl_row_extend(pl_row *row, pl_stage_tile *result, pl_tile_stash *stash) {
         buffer_bytes[BEFORE_TURN] = tile->units[unit].sent_backward_bytes;
         buffer_bytes[FROM_TURN] = tile->units[unit].sent_forward_bytes;
     }
-    result->steady = steady_of(estimation, row->tile, row->sum_bytes, row->apart_bytes);
+    set_steady(estimation, row->tile, row->sum_bytes, row->apart_bytes, result);
     find_peaks(row->peaks, buffer_bytes, result);
     *stash = (pl_tile_stash){row->stash_bytes, row->stash_bytes > row->own_stash_bytes
                                                    ? row->stash_bytes - row->own_stash_bytes
@@ -410,8 +404,8 @@ bool pl_row_measure_each(pl_row *row, size_t number, pl_stage_tile *results) {
              unit = arrival_of(digest, sum->set, unit + 1))
             row->each[unit].sum_bytes[sum->sum] += sum->bytes;
     for (size_t unit = 0; unit < num_units; unit++) {
-        results[unit].steady = steady_of(row->estimation, number, row->each[unit].sum_bytes,
-                                         tile->units[unit].apart_bytes);
+        set_steady(row->estimation, number, row->each[unit].sum_bytes,
+                   tile->units[unit].apart_bytes, &results[unit]);
         find_peaks(row->each[unit].peaks, no_buffers, &results[unit]);
     }
     return row->estimation->popliner == NULL ||

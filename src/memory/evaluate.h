@@ -9,17 +9,6 @@
 #include "memory/needs.h"
 #include "memory/parts.h"
 
-/* The bytes of stages on a tile that do not depend on steps. */
-typedef struct pl_steady_bytes {
-    uint64_t code_bytes[PL_NUM_CODE_GROUPS];
-    uint64_t all_code_bytes;
-    uint64_t data_bytes;      /* always live */
-    uint64_t parameter_bytes; /* part of them */
-    uint64_t fixed_bytes;     /* unattributed */
-    uint64_t accumulator_bytes;
-    pl_placed_bytes placed; /* including unattributed code and data */
-} pl_steady_bytes;
-
 /* The most bytes that are live at a step of stages. */
 typedef struct pl_live_peak {
     uint64_t bytes;
@@ -30,9 +19,13 @@ typedef struct pl_live_peak {
 
 /* The bytes of stages on one IPU on a tile, as measured: before any estimate. */
 typedef struct pl_stage_tile {
-    pl_steady_bytes steady;
-    pl_live_peak plain;    /* without buffers */
-    pl_live_peak buffered; /* with what is sent and received; without a pipeline as `plain` */
+    size_t tile;
+    /* What does not depend on steps. Without buffers, stash and layout. */
+    uint64_t part_bytes[POPLINER_NUM_PARTS];
+    uint64_t own_code_bytes; /* of all groups */
+    pl_placed_bytes placed;  /* including unattributed code and data */
+    pl_live_peak plain;      /* without buffers */
+    pl_live_peak buffered;   /* with what is sent and received; without a pipeline as `plain` */
 } pl_stage_tile;
 
 /* One copy of what a stage stores on a tile; freed_bytes of it are not live themselves then. */
@@ -66,18 +59,14 @@ pl_stage_tile_peak(const pl_estimation *estimation, popliner_need need, const pl
                : &tile->plain;
 }
 
-/* Returns an estimate of a tile with this layout; of what is stored, that of one copy. */
-pl_need_line pl_stage_tile_need(const pl_estimation *estimation, popliner_need need,
-                                const pl_overhead *layout, const pl_stage_tile *tile,
-                                const pl_tile_stash *stash);
+/* Sets lines[PL_NUM_LINES] to an estimate of a tile; of what is stored, that of one copy. */
+void pl_stage_tile_needs(const pl_estimation *estimation, popliner_need need,
+                         const pl_stage_tile *tile, const pl_tile_stash *stash,
+                         pl_need_line *lines);
 
-/* Sets the parts that a tile has in a stage with this peak, in part_bytes[POPLINER_NUM_PARTS]; not
+/* Adds the parts that a tile has in a stage with this peak to part_bytes[POPLINER_NUM_PARTS]; not
  * the stash and the layout. */
 void pl_stage_tile_parts(const pl_stage_tile *tile, const pl_live_peak *peak, uint64_t *part_bytes);
-
-/* Returns the parts of a tile with this estimate of its expected memory and of what it stores. */
-pl_detail_sums pl_stage_tile_sums(const pl_estimation *estimation, const pl_stage_tile *tile,
-                                  uint64_t stash_bytes, const pl_need_line *line);
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 

@@ -44,67 +44,48 @@ static bool has_failed(const tile_work *t) {
 
 /* ---- A tile ---------------------------------------------------------------------------------- */
 
-/* A stage on a tile. */
-typedef struct entry {
-    size_t last;
-    size_t interval;
-    size_t tile;
-    const pl_stage_tile *measured;
-    const pl_tile_stash *stash;
-} entry;
-
-/* Adds the lines of an estimate to a stage; of the piece all but what the estimate tells is set. */
+/* Adds an estimate of a tile, or of all, to a stage. */
 static void add_lines(const tile_work *t, worker *w, popliner_need need, size_t interval,
-                      const pl_need_line *line, pl_peak_piece piece) {
-    const size_t max_copies = t->made->largest[need].max_copies;
-    piece.bytes = line->level_bytes;
-    piece.layout_bytes = line->level_bytes - line->level_live_bytes;
-    /* a separate line, below the other one with any copies */
-    if (line->freed_bytes > 0 || line->bytes != line->level_bytes)
-        pl_peak_lines_add(&t->lines[need][interval], &w->arrays, max_copies, &piece);
-    piece.bytes = line->bytes;
-    piece.stash_bytes = line->copy_bytes;
-    piece.layout_bytes = line->bytes - line->live_bytes;
-    piece.copy_layout_bytes = line->copy_bytes - line->live_copy_bytes;
-    piece.freed_bytes = line->freed_bytes;
-    pl_peak_lines_add(&t->lines[need][interval], &w->arrays, max_copies, &piece);
+                      const pl_need_line lines[PL_NUM_LINES]) {
+    const pl_need_line *with_copies = &lines[PL_LINE_WITH_COPIES];
+    /* otherwise it is not above the other one */
+    if (with_copies->freed_bytes > 0 || with_copies->bytes != lines[PL_LINE_WITHOUT_COPIES].bytes)
+        pl_peak_lines_add(&t->lines[need][interval], &w->arrays, t->made->largest[need].max_copies,
+                          &lines[PL_LINE_WITHOUT_COPIES]);
+    pl_peak_lines_add(&t->lines[need][interval], &w->arrays, t->made->largest[need].max_copies,
+                      with_copies);
 }
 
-/* Adds an estimate of a tile to that of a stage. */
-static void add_need(const tile_work *t, worker *w, popliner_need need, const entry *e,
-                     const pl_need_line *line) {
-    const pl_live_peak *peak = pl_stage_tile_peak(&t->estimation, need, e->measured);
-    const pl_steady_bytes *steady = &e->measured->steady;
-    pl_peak_piece piece = {
-        .unexplained_bytes = steady->fixed_bytes + peak->unexplained_bytes,
-        .always_live_bytes = steady->data_bytes,
-        .code_bytes = steady->all_code_bytes,
-        .buffer_bytes = peak->buffer_bytes,
-        .accumulator_bytes = steady->accumulator_bytes,
-        .tile = e->tile,
-        .step = peak->step,
-    };
-    add_lines(t, w, need, e->interval, line, piece);
+/* Adds the parts of a tile, with these lines as its expected memory. */
+static void add_sums(const pl_estimation *estimation, const pl_stage_tile *measured,
+                     const pl_need_line lines[PL_NUM_LINES], uint64_t *bytes) {
+    const pl_need_line *with_copies = &lines[PL_LINE_WITH_COPIES];
+    const uint64_t layout_bytes = lines[PL_LINE_WITHOUT_COPIES].layout_bytes;
+    pl_stage_tile_parts(measured, pl_stage_tile_peak(estimation, POPLINER_NEED_EXPECTED, measured),
+                        bytes);
+    bytes[POPLINER_PART_STASH] += with_copies->copy_bytes - with_copies->copy_layout_bytes;
+    bytes[POPLINER_PART_LAYOUT] += layout_bytes;
+    bytes[PL_SUM_COPY_LAYOUT] += with_copies->copy_layout_bytes;
+    bytes[PL_SUM_FREED] += with_copies->freed_bytes;
+    bytes[PL_SUM_FREED_LAYOUT] += layout_bytes - with_copies->layout_bytes;
 }
 
 /* Adds a tile to a stage. */
-static void add_tile(const tile_work *t, worker *w, const entry *e) {
-    const pl_overhead *layout = &t->meter->account.overheads[e->tile];
+static void add_tile(const tile_work *t, worker *w, const popliner_interval *stage,
+                     const pl_stage_tile *measured, const pl_tile_stash *stash) {
+    const size_t interval =
+        pl_triangle_place(t->made->num_units, stage->first_unit, stage->last_unit);
     for (int i = 0; i < POPLINER_NUM_NEEDS; i++) {
         const popliner_need need = (popliner_need)i;
+        pl_need_line lines[PL_NUM_LINES];
         if (t->lines[need] == NULL)
             continue;
-        const pl_need_line line =
-            pl_stage_tile_need(&t->estimation, need, layout, e->measured, e->stash);
-        add_need(t, w, need, e, &line);
+        pl_stage_tile_needs(&t->estimation, need, measured, stash, lines);
+        add_lines(t, w, need, interval, lines);
         if (need == POPLINER_NEED_MOST)
-            pl_need_spread_add(&w->spreads[e->last], &line);
-        if (need != POPLINER_NEED_EXPECTED || t->made->sums == NULL)
-            continue;
-        const pl_detail_sums sums =
-            pl_stage_tile_sums(&t->estimation, e->measured, e->stash->bytes, &line);
-        for (size_t k = 0; k < PL_NUM_DETAIL_SUMS; k++)
-            t->made->sums[e->interval].bytes[k] += sums.bytes[k];
+            pl_need_spread_add(&w->spreads[stage->last_unit], lines);
+        if (need == POPLINER_NEED_EXPECTED && t->made->sums != NULL)
+            add_sums(&t->estimation, measured, lines, t->made->sums[interval].bytes);
     }
 }
 
@@ -119,9 +100,7 @@ static void measure_tiles(const tile_work *t, worker *w, size_t first) {
             pl_stage_tile measured;
             pl_tile_stash stash;
             pl_row_extend(w->row, &measured, &stash);
-            add_tile(
-                t, w,
-                &(entry){last, pl_triangle_place(num_units, first, last), tile, &measured, &stash});
+            add_tile(t, w, &(popliner_interval){first, last, 1}, &measured, &stash);
         }
     }
 }
@@ -130,7 +109,6 @@ static void measure_tiles(const tile_work *t, worker *w, size_t first) {
 static void measure_stages(const tile_work *t, worker *w, size_t first) {
     for (size_t last = first; !w->arrays.failed && last < t->made->num_units; last++) {
         const popliner_interval stage = {first, last, 1};
-        const size_t interval = pl_triangle_place(t->made->num_units, first, last);
         pl_question question;
         pl_arrays own = {0};
         pl_question_begin(&question, &own, &t->estimation, &stage, 1);
@@ -139,7 +117,7 @@ static void measure_stages(const tile_work *t, worker *w, size_t first) {
             pl_stage_tile measured;
             pl_tile_stash stash;
             pl_question_measure(&question, tile, &measured, &stash);
-            add_tile(t, w, &(entry){last, interval, tile, &measured, &stash});
+            add_tile(t, w, &stage, &measured, &stash);
         }
         pl_arrays_end(&own, &w->arrays);
     }
@@ -149,10 +127,11 @@ static void measure_stages(const tile_work *t, worker *w, size_t first) {
 static void end_row(const tile_work *t, worker *w, size_t first) {
     const bool is_wanted = w->spreads != NULL && t->estimation.rule.has_needs;
     for (size_t last = first; is_wanted && last < t->made->num_units; last++) {
-        const pl_need_line any = pl_need_spread_line(&w->spreads[last], &t->estimation.rule,
-                                                     t->meter->chain->profile->target.num_tiles);
+        pl_need_line any[PL_NUM_LINES];
+        pl_need_spread_lines(&w->spreads[last], &t->estimation.rule,
+                             t->meter->chain->profile->target.num_tiles, any);
         add_lines(t, w, POPLINER_NEED_MOST, pl_triangle_place(t->made->num_units, first, last),
-                  &any, (pl_peak_piece){0});
+                  any);
         w->spreads[last] = (pl_need_spread){0};
     }
 }

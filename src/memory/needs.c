@@ -149,17 +149,17 @@ uint64_t pl_overhead_fragments(const pl_overhead *layout, uint64_t live_bytes) {
 }
 
 /* Returns the executable bytes of a stage with this code. */
-static uint64_t executable_of(const pl_overhead *layout, pl_placed_bytes placed) {
+static uint64_t executable_of(const pl_overhead *layout, const pl_placed_bytes *placed) {
     /* with INT64_MIN negative for any code */
-    const int64_t bytes = (int64_t)(placed.code - placed.state) + layout->more_executable_bytes;
+    const int64_t bytes = (int64_t)(placed->code - placed->state) + layout->more_executable_bytes;
     return bytes > 0 ? (uint64_t)bytes : 0;
 }
 
 /* Adds the layout of a tile with so many executable bytes, of which more_bytes are not in the line;
  * a variable that lies apart begins in an element after the data that is always live. */
 static void lay_out_stage(const pl_need_rule *rule, const pl_overhead *layout,
-                          uint64_t executable_bytes, uint64_t more_bytes, pl_placed_bytes placed,
-                          pl_need_line *line) {
+                          uint64_t executable_bytes, uint64_t more_bytes,
+                          const pl_placed_bytes *placed, pl_need_line *line) {
     if (layout->live_bytes == 0)
         return;
     line->bytes += layout->unused_bytes + pl_overhead_fragments(layout, line->bytes);
@@ -168,56 +168,60 @@ static void lay_out_stage(const pl_need_rule *rule, const pl_overhead *layout,
         return;
     const uint64_t begin = data_begin(rule->profile, executable_bytes);
     line->bytes += begin + more_bytes - executable_bytes;
-    if (placed.apart == 0)
+    if (placed->apart == 0)
         return;
-    const uint64_t apart = element_from(rule->profile, begin + placed.always);
-    line->bytes = pl_larger(line->bytes, apart + placed.apart);
+    const uint64_t apart = element_from(rule->profile, begin + placed->always);
+    line->bytes = pl_larger(line->bytes, apart + placed->apart);
 }
 
-/* Like pl_need_of, whatever is freed, without the level. */
-static pl_need_line need_of_all(const pl_need_rule *rule, popliner_need need,
-                                const pl_overhead *layout, uint64_t bytes, pl_placed_bytes placed,
-                                uint64_t copy_bytes) {
+/* Sets the line of a stage from which nothing is freed. */
+static void set_line(const pl_need_rule *rule, popliner_need need, const pl_overhead *layout,
+                     uint64_t bytes, const pl_placed_bytes *placed, uint64_t copy_bytes,
+                     pl_need_line *line) {
     const uint64_t executable_bytes = executable_of(layout, placed);
-    pl_need_line line = {.bytes = bytes, .copy_bytes = copy_bytes};
     if (need == POPLINER_NEED_LEAST) {
         const uint64_t factor = pl_need_least_per_thousand(rule->tiles_per_ipu);
-        line.bytes = thousandths_of(line.bytes, factor);
-        line.copy_bytes = thousandths_of(line.copy_bytes, factor);
+        bytes = thousandths_of(bytes, factor);
+        copy_bytes = thousandths_of(copy_bytes, factor);
     }
-    line.live_bytes = line.bytes;
-    line.live_copy_bytes = line.copy_bytes;
+    line->bytes = bytes;
+    line->copy_bytes = copy_bytes;
     if (need == POPLINER_NEED_EXPECTED && rule->has_layout) {
-        lay_out_stage(rule, layout, executable_bytes, 0, placed, &line);
+        lay_out_stage(rule, layout, executable_bytes, 0, placed, line);
     } else if (need == POPLINER_NEED_MOST) {
         const uint64_t most_bytes = share_of(executable_bytes, MOST_CODE_PER_THOUSAND, 1000);
-        lay_out_stage(rule, layout, most_bytes, most_bytes - executable_bytes, placed, &line);
-        line.bytes = share_of(line.bytes, MOST, 1000);
-        line.copy_bytes = share_of(line.copy_bytes, MOST, 1000);
+        lay_out_stage(rule, layout, most_bytes, most_bytes - executable_bytes, placed, line);
+        line->bytes = share_of(line->bytes, MOST, 1000);
+        line->copy_bytes = share_of(line->copy_bytes, MOST, 1000);
     }
-    return line;
+    line->layout_bytes = line->bytes - bytes;
+    line->copy_layout_bytes = line->copy_bytes - copy_bytes;
 }
 
-pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_overhead *layout,
-                        uint64_t bytes, pl_placed_bytes placed, uint64_t copy_bytes) {
-    if (!rule->has_needs)
-        return (pl_need_line){bytes, bytes, copy_bytes, bytes, bytes, copy_bytes, 0};
+void pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_overhead *layout,
+                uint64_t bytes, pl_placed_bytes placed, uint64_t copy_bytes, pl_need_line *lines) {
+    pl_need_line *with_copies = &lines[PL_LINE_WITH_COPIES];
+    pl_need_line *without = &lines[PL_LINE_WITHOUT_COPIES];
     const uint64_t freed_bytes = placed.freed < bytes ? placed.freed : bytes;
-    pl_need_line line = need_of_all(rule, need, layout, bytes - freed_bytes, placed, copy_bytes);
-    const pl_need_line level =
-        freed_bytes == 0 ? line : need_of_all(rule, need, layout, bytes, placed, copy_bytes);
-    line.level_bytes = level.bytes;
-    line.level_live_bytes = level.live_bytes;
-    line.freed_bytes = freed_bytes;
-    assert(line.bytes <= line.level_bytes);
-    return line;
+    *without = *with_copies = (pl_need_line){.bytes = bytes, .copy_bytes = copy_bytes};
+    if (rule->has_needs)
+        set_line(rule, need, layout, bytes - freed_bytes, &placed, copy_bytes, with_copies);
+    if (freed_bytes > 0)
+        set_line(rule, need, layout, bytes, &placed, 0, without);
+    else
+        *without = *with_copies;
+    without->copy_bytes = without->copy_layout_bytes = 0;
+    with_copies->freed_bytes = freed_bytes;
+    assert(with_copies->bytes <= without->bytes);
 }
 
 /* The unit of squares, so that their sum over the tiles of an IPU fits 64 bits. */
 enum { SQUARE_UNIT = 64 };
 
-void pl_need_spread_add(pl_need_spread *spread, const pl_need_line *line) {
-    const uint64_t bytes[] = {line->level_bytes, line->bytes, line->copy_bytes};
+void pl_need_spread_add(pl_need_spread *spread, const pl_need_line lines[PL_NUM_LINES]) {
+    const pl_need_line *with_copies = &lines[PL_LINE_WITH_COPIES];
+    const uint64_t bytes[] = {lines[PL_LINE_WITHOUT_COPIES].bytes, with_copies->bytes,
+                              with_copies->copy_bytes};
     for (int i = 0; i < 3; i++) {
         const uint64_t units = (bytes[i] + SQUARE_UNIT / 2) / SQUARE_UNIT;
         spread->sums[i].bytes += bytes[i];
@@ -236,15 +240,13 @@ static uint64_t most_of(const pl_tile_spread *spread, size_t num_tiles) {
                           (double)MEAN / 1000);
 }
 
-pl_need_line pl_need_spread_line(const pl_need_spread *spread, const pl_need_rule *rule,
-                                 size_t num_tiles) {
-    pl_need_line line = {0};
-    if (!rule->has_needs || num_tiles == 0)
-        return line;
-    line.level_bytes = most_of(&spread->sums[0], num_tiles);
-    line.bytes = most_of(&spread->sums[1], num_tiles);
+void pl_need_spread_lines(const pl_need_spread *spread, const pl_need_rule *rule, size_t num_tiles,
+                          pl_need_line *lines) {
+    uint64_t bytes[3] = {0};
+    for (int i = 0; rule->has_needs && num_tiles > 0 && i < 3; i++)
+        bytes[i] = most_of(&spread->sums[i], num_tiles);
+    lines[PL_LINE_WITHOUT_COPIES] = (pl_need_line){.bytes = bytes[0]};
     /* without what is freed, the tiles may be less even */
-    line.bytes = line.bytes < line.level_bytes ? line.bytes : line.level_bytes;
-    line.copy_bytes = most_of(&spread->sums[2], num_tiles);
-    return line;
+    lines[PL_LINE_WITH_COPIES] =
+        (pl_need_line){.bytes = pl_smaller(bytes[0], bytes[1]), .copy_bytes = bytes[2]};
 }

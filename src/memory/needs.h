@@ -49,30 +49,44 @@ typedef struct pl_placed_bytes {
     uint64_t freed;  /* what is stored, and not live itself if there are copies */
 } pl_placed_bytes;
 
-/* An estimate as a function of the number of copies: with copies linear, the larger of
- * bytes + copies * copy_bytes and level_bytes. */
+/* An estimate of a tile, as a line over the number of copies of what it stores: numbers, stored as
+ * bytes, in the order of their columns in pages. */
 typedef struct pl_need_line {
-    uint64_t level_bytes; /* without copies */
-    uint64_t bytes;       /* at most that: without what is freed */
-    uint64_t copy_bytes;  /* for each copy */
-    /* without layout: what was measured */
-    uint64_t level_live_bytes;
-    uint64_t live_bytes;
-    uint64_t live_copy_bytes;
-    uint64_t freed_bytes; /* what of it was measured, and not counted in `bytes` */
+    uint64_t bytes;      /* without copies */
+    uint64_t copy_bytes; /* for each copy */
+    uint64_t unexplained_bytes;
+    uint64_t layout_bytes;      /* part of bytes: layout overhead */
+    uint64_t copy_layout_bytes; /* part of copy_bytes */
+    uint64_t freed_bytes;       /* no longer in `bytes` if there are copies */
+    uint64_t always_live_bytes; /* parts of bytes: of variables that operations touch */
+    uint64_t code_bytes;        /* of all groups */
+    uint64_t buffer_bytes;
+    uint64_t tile;
+    uint64_t step; /* of the peak */
+    uint64_t accumulator_bytes;
 } pl_need_line;
 
-/* Returns the estimate with so many copies. */
+/* Return the estimate with so many copies; and the parts of it that are stored, and layout. */
 static inline uint64_t pl_need_line_at(const pl_need_line *line, uint64_t copies) {
-    const uint64_t bytes = line->bytes + copies * line->copy_bytes;
-    return copies == 0 || line->level_bytes > bytes ? line->level_bytes : bytes;
+    return line->bytes + copies * line->copy_bytes;
+}
+static inline uint64_t pl_need_line_stash(const pl_need_line *line, uint64_t copies) {
+    return copies * (line->copy_bytes - line->copy_layout_bytes) - line->freed_bytes;
+}
+static inline uint64_t pl_need_line_layout(const pl_need_line *line, uint64_t copies) {
+    return line->layout_bytes + copies * line->copy_layout_bytes;
 }
 
-/* Returns an estimate for a tile with this layout, where `bytes` were measured, `placed` among
- * them, and copy_bytes for one copy of what it stores; see pl_pipeline_copies_for. NEED_MOST is
- * that of the tile alone: see pl_need_spread. O(memory elements). */
-pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_overhead *layout,
-                        uint64_t bytes, pl_placed_bytes placed, uint64_t copy_bytes);
+/* What a tile needs with any number of copies is the larger of two lines: of a stage without
+ * copies, which has no copy_bytes, and of one from which what they store is freed. */
+enum { PL_LINE_WITHOUT_COPIES, PL_LINE_WITH_COPIES, PL_NUM_LINES };
+
+/* Sets what an estimate of a tile with this layout tells in lines[PL_NUM_LINES]: bytes, copy_bytes,
+ * the layout of both, freed_bytes. `bytes` were measured, `placed` among them, and copy_bytes for
+ * one copy of what the tile stores; see pl_pipeline_copies_for. NEED_MOST is that of the tile alone:
+ * see pl_need_spread. O(memory elements). */
+void pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_overhead *layout,
+                uint64_t bytes, pl_placed_bytes placed, uint64_t copy_bytes, pl_need_line *lines);
 
 /* Sums of NEED_MOST over the tiles of a stage. The compiler chooses anew which of its data share a
  * tile. So the mean and the deviation of all tiles predict its fullest tile better than the tile
@@ -83,16 +97,16 @@ typedef struct pl_tile_spread {
     uint64_t squares; /* of these */
 } pl_tile_spread;
 typedef struct pl_need_spread {
-    pl_tile_spread sums[3]; /* of level_bytes, bytes, copy_bytes of a pl_need_line */
+    pl_tile_spread sums[3]; /* without copies, with those that are freed, of a copy */
 } pl_need_spread;
 
 /* Adds the estimate of a tile. Every tile has less than 2^32 bytes. */
-void pl_need_spread_add(pl_need_spread *spread, const pl_need_line *line);
+void pl_need_spread_add(pl_need_spread *spread, const pl_need_line lines[PL_NUM_LINES]);
 
-/* Returns what the fullest of num_tiles tiles needs at most, by their sums: NEED_MOST of a stage is
- * this, or that of a tile alone if it is larger. With copies it is an upper bound, as deviations of
- * sums are at most the sums of deviations. O(1). */
-pl_need_line pl_need_spread_line(const pl_need_spread *spread, const pl_need_rule *rule,
-                                 size_t num_tiles);
+/* Sets lines[PL_NUM_LINES] to what the fullest of num_tiles tiles needs at most, by their sums:
+ * NEED_MOST of a stage is this, or that of a tile alone if it is larger. With copies it is an upper
+ * bound, as deviations of sums are at most the sums of deviations. O(1). */
+void pl_need_spread_lines(const pl_need_spread *spread, const pl_need_rule *rule, size_t num_tiles,
+                          pl_need_line *lines);
 
 #endif

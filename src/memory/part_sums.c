@@ -63,12 +63,8 @@ static void add_tile(void *user, size_t tile) {
     work *w = user;
     const bool is_measured = pl_row_measure_each(w->row, tile, w->measured);
     pl_progress(w->listener, "Measuring the operations", tile, w->chain.profile->target.num_tiles);
-    for (size_t i = 0; is_measured && i < w->chain.num_units; i++) {
-        uint64_t part_bytes[POPLINER_NUM_PARTS] = {0};
-        pl_stage_tile_parts(&w->measured[i], &w->measured[i].plain, part_bytes);
-        for (int part = 0; part < POPLINER_NUM_PARTS; part++)
-            w->sums[i].part_bytes[part] += part_bytes[part];
-    }
+    for (size_t i = 0; is_measured && i < w->chain.num_units; i++)
+        pl_stage_tile_parts(&w->measured[i], &w->measured[i].plain, w->sums[i].part_bytes);
 }
 
 popliner_status pl_operation_sums_measure(pl_stage_meter *meter, const popliner_listener *listener,

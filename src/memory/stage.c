@@ -247,55 +247,43 @@ static void begin_ipu(ipu *own, pl_stage_meter *meter, const popliner_pipeline *
     meter->arrays.failed = own->arrays.failed;
 }
 
-/* An estimate of a tile with all copies: they are part of `line`, of which there is one then, if
- * several stages store something. */
-typedef struct tile_need {
-    pl_need_line line;
-    size_t copies;
-} tile_need;
-
-static const size_t *copies_at(const ipu *own, popliner_need need, size_t moment) {
-    return own->copies[need] + moment * own->num_stages;
-}
-
-static tile_need need_of(const ipu *own, popliner_need need, size_t moment, size_t tile,
-                         const pl_stage_tile *measured) {
-    const pl_overhead *layout = &own->meter->account.overheads[tile];
-    const size_t *copies = copies_at(own, need, moment);
-    pl_tile_stash all = {0, 0};
+/* Returns an estimate of a tile with the copies of a moment, whose bytes are all in one copy. */
+static pl_need_line need_of(ipu *own, popliner_need need, size_t moment,
+                            const pl_stage_tile *measured) {
+    const pl_overhead *layout = &own->meter->account.overheads[measured->tile];
+    const size_t *copies = own->copies[need] + moment * own->num_stages;
+    const bool is_single = own->num_stages == 1;
+    pl_need_line lines[PL_NUM_LINES];
+    pl_need_line *line = &lines[PL_LINE_WITH_COPIES];
+    pl_tile_stash all = {is_single ? own->stash[0].bytes : 0, 0};
     for (size_t i = 0; i < own->num_stages; i++)
         all.freed_bytes += copies[i] > 0 ? own->stash[i].freed_bytes : 0;
-    if (own->num_stages == 1)
-        all.bytes = own->stash[0].bytes;
-    tile_need result = {pl_stage_tile_need(&own->estimation, need, layout, measured, &all),
-                        own->num_stages == 1 ? copies[0] : 1};
-    for (size_t i = 0; own->num_stages > 1 && i < own->num_stages; i++) {
+    pl_stage_tile_needs(&own->estimation, need, measured, &all, lines);
+    for (size_t i = 0; !is_single && i < own->num_stages; i++) {
+        pl_need_line copy[PL_NUM_LINES];
         if (copies[i] == 0 || own->stash[i].bytes == 0)
             continue;
-        const pl_need_line own_line = pl_need_of(&own->estimation.rule, need, layout, 0,
-                                                 (pl_placed_bytes){0}, own->stash[i].bytes);
-        result.line.copy_bytes += copies[i] * own_line.copy_bytes;
-        result.line.live_copy_bytes += copies[i] * own_line.live_copy_bytes;
+        pl_need_of(&own->estimation.rule, need, layout, 0, (pl_placed_bytes){0},
+                   own->stash[i].bytes, copy);
+        line->copy_bytes += copies[i] * copy[PL_LINE_WITH_COPIES].copy_bytes;
+        line->copy_layout_bytes += copies[i] * copy[PL_LINE_WITH_COPIES].copy_layout_bytes;
     }
-    return result;
-}
-
-static uint64_t bytes_of(const tile_need *need) {
-    return need->line.bytes + need->copies * need->line.copy_bytes;
+    if (need == POPLINER_NEED_MOST)
+        pl_need_spread_add(&own->spreads[moment], lines);
+    if (is_single) {
+        line->copy_bytes *= copies[0];
+        line->copy_layout_bytes *= copies[0];
+    }
+    return *line;
 }
 
 /* Returns the need of a tile at the moment at which that is largest. */
-static tile_need largest_need(ipu *own, popliner_need need, size_t tile,
-                              const pl_stage_tile *measured, size_t *moment) {
-    tile_need largest = {0};
-    for (size_t m = 0; m < own->num_moments; m++) {
-        const tile_need now = need_of(own, need, m, tile, measured);
-        if (m == 0 || bytes_of(&now) > bytes_of(&largest)) {
+static pl_need_line largest_need(ipu *own, popliner_need need, const pl_stage_tile *measured) {
+    pl_need_line largest = need_of(own, need, 0, measured);
+    for (size_t m = 1; m < own->num_moments; m++) {
+        const pl_need_line now = need_of(own, need, m, measured);
+        if (pl_need_line_at(&now, 1) > pl_need_line_at(&largest, 1))
             largest = now;
-            *moment = m;
-        }
-        if (need == POPLINER_NEED_MOST)
-            pl_need_spread_add(&own->spreads[m], &now.line);
     }
     return largest;
 }
@@ -304,10 +292,12 @@ static tile_need largest_need(ipu *own, popliner_need need, size_t tile,
 static uint64_t most_of_any(const ipu *own) {
     uint64_t most = 0;
     for (size_t m = 0; m < own->num_moments; m++) {
-        const pl_need_line any = pl_need_spread_line(&own->spreads[m], &own->estimation.rule,
-                                                     own->meter->chain->profile->target.num_tiles);
         const size_t copies = own->num_stages == 1 ? own->copies[POPLINER_NEED_MOST][0] : 1;
-        most = pl_larger(most, pl_need_line_at(&any, copies));
+        pl_need_line any[PL_NUM_LINES];
+        pl_need_spread_lines(&own->spreads[m], &own->estimation.rule,
+                             own->meter->chain->profile->target.num_tiles, any);
+        most = pl_larger(most, pl_larger(any[PL_LINE_WITHOUT_COPIES].bytes,
+                                         pl_need_line_at(&any[PL_LINE_WITH_COPIES], copies)));
     }
     return most;
 }
@@ -318,22 +308,20 @@ static uint64_t limit_most(const ipu *own, uint64_t tile_bytes, uint64_t any_byt
 }
 
 /* Sets the parts of a tile, which add up to its expected memory. */
-static void set_parts(const ipu *own, size_t tile, const pl_stage_tile *measured, size_t moment,
-                      const tile_need *expected, popliner_stage_memory *memory) {
-    const size_t *copies = copies_at(own, POPLINER_NEED_EXPECTED, moment);
-    uint64_t part_bytes[POPLINER_NUM_PARTS];
-    uint64_t stash_bytes = own->num_stages == 1 ? own->stash[0].bytes : 0;
-    for (size_t i = 0; own->num_stages > 1 && i < own->num_stages; i++)
-        stash_bytes += copies[i] * own->stash[i].bytes;
-    const pl_detail_sums sums =
-        pl_stage_tile_sums(&own->estimation, measured, stash_bytes, &expected->line);
-    pl_detail_sums_at(&sums, expected->copies, part_bytes);
-    assert(pl_parts_sum(part_bytes) == bytes_of(expected));
-    memory->always_live_bytes[tile] = measured->steady.data_bytes;
-    memory->peak_step[tile] =
-        pl_stage_tile_peak(&own->estimation, POPLINER_NEED_EXPECTED, measured)->step;
+static void set_parts(const ipu *own, const pl_stage_tile *measured, const pl_need_line *expected,
+                      popliner_stage_memory *memory) {
+    uint64_t part_bytes[POPLINER_NUM_PARTS] = {
+        [POPLINER_PART_STASH] = pl_need_line_stash(expected, 1),
+        [POPLINER_PART_LAYOUT] = pl_need_line_layout(expected, 1),
+    };
+    pl_stage_tile_parts(measured,
+                        pl_stage_tile_peak(&own->estimation, POPLINER_NEED_EXPECTED, measured),
+                        part_bytes);
+    assert(pl_parts_sum(part_bytes) == pl_need_line_at(expected, 1));
+    memory->always_live_bytes[measured->tile] = expected->always_live_bytes;
+    memory->peak_step[measured->tile] = expected->step;
     for (int part = 0; part < POPLINER_NUM_PARTS; part++)
-        memory->part_bytes[part][tile] = part_bytes[part];
+        memory->part_bytes[part][measured->tile] = part_bytes[part];
 }
 
 /* Measures these estimates (bits) on all tiles, of which the largest ones are peak_bytes; and the
@@ -348,13 +336,12 @@ static void measure_tiles(ipu *own, unsigned needs, popliner_stage_memory *memor
         for (int i = 0; i < POPLINER_NUM_NEEDS; i++) {
             if ((needs >> i & 1) == 0)
                 continue;
-            size_t moment = 0;
-            const tile_need need = largest_need(own, (popliner_need)i, tile, &measured, &moment);
-            peak_bytes[i] = pl_larger(peak_bytes[i], bytes_of(&need));
+            const pl_need_line need = largest_need(own, (popliner_need)i, &measured);
+            peak_bytes[i] = pl_larger(peak_bytes[i], pl_need_line_at(&need, 1));
             if (memory != NULL)
-                memory->need_bytes[i][tile] = bytes_of(&need);
+                memory->need_bytes[i][tile] = pl_need_line_at(&need, 1);
             if (memory != NULL && i == POPLINER_NEED_EXPECTED)
-                set_parts(own, tile, &measured, moment, &need, memory);
+                set_parts(own, &measured, &need, memory);
         }
     }
     const uint64_t most_bytes = most_of_any(own);

@@ -15,28 +15,24 @@
 
 /* ---- The fullest tiles ----------------------------------------------------------------------- */
 
-uint64_t pl_peak_piece_bytes(const pl_peak_piece *tile, size_t copies) {
-    return tile->bytes + copies * tile->stash_bytes;
-}
-
-static bool is_larger(const pl_peak_piece *tile, const pl_peak_piece *other, size_t copies) {
-    uint64_t bytes = pl_peak_piece_bytes(tile, copies);
-    uint64_t other_bytes = pl_peak_piece_bytes(other, copies);
+static bool is_larger(const pl_need_line *tile, const pl_need_line *other, size_t copies) {
+    uint64_t bytes = pl_need_line_at(tile, copies);
+    uint64_t other_bytes = pl_need_line_at(other, copies);
     if (bytes != other_bytes)
         return bytes > other_bytes;
     return tile->tile != other->tile ? tile->tile < other->tile
-                                     : tile->stash_bytes < other->stash_bytes;
+                                     : tile->copy_bytes < other->copy_bytes;
 }
 
 /* True if a line is above another one, or the first of equals, for some number of copies: as lines
  * cross once, for the most or the fewest. */
-static bool is_larger_somewhere(const pl_peak_piece *tile, const pl_peak_piece *other,
+static bool is_larger_somewhere(const pl_need_line *tile, const pl_need_line *other,
                                 size_t max_copies) {
     return is_larger(tile, other, 0) || is_larger(tile, other, max_copies);
 }
 
 void pl_peak_lines_add(pl_peak_lines *lines, pl_arrays *arrays, size_t max_copies,
-                       const pl_peak_piece *tile) {
+                       const pl_need_line *tile) {
     size_t count = 0; /* of the others that stay */
     for (size_t i = 0; i < lines->count; i++)
         if (!is_larger_somewhere(tile, &lines->lines[i], max_copies))
@@ -74,9 +70,9 @@ bool pl_peak_envelope_check(const pl_peak_envelope *tiles, size_t num_tiles, siz
     return is_right;
 }
 
-const pl_peak_piece *pl_peak_envelope_find(const pl_peak_envelope *tiles, size_t interval,
-                                           size_t copies) {
-    const pl_peak_piece *found = NULL;
+const pl_need_line *pl_peak_envelope_find(const pl_peak_envelope *tiles, size_t interval,
+                                          size_t copies) {
+    const pl_need_line *found = NULL;
     for (uint64_t i = tiles->start[interval]; i < tiles->start[interval + 1]; i++)
         if (found == NULL || is_larger(&tiles->pieces[i], found, copies))
             found = &tiles->pieces[i];
@@ -103,11 +99,10 @@ static bool fill_peaks(const pl_peak_envelope *tiles, const pl_chain *chain,
         for (size_t last = first; last < num_units; last++)
             for (size_t stages = 1; stages <= max_stages; stages++) {
                 const size_t copies = pl_pipeline_copies_for(pipeline, need, stages);
-                const pl_peak_piece *piece =
+                const pl_need_line *piece =
                     pl_peak_envelope_find(tiles, pl_triangle_place(num_units, first, last), copies);
                 if (piece != NULL)
-                    pl_costs_set_peak(costs, first, last, stages,
-                                      pl_peak_piece_bytes(piece, copies));
+                    pl_costs_set_peak(costs, first, last, stages, pl_need_line_at(piece, copies));
             }
     for (size_t stages = 1;
          stages <= costs->max_stages_to_end && !pl_chain_has_operations(chain, 0); stages++)
@@ -162,7 +157,7 @@ void pl_stage_details_free(pl_stage_details *details) {
 
 bool pl_stage_details_are_large(size_t num_units) {
     const size_t bytes_each = sizeof(pl_detail_sums) +
-                              POPLINER_NUM_NEEDS * (sizeof(pl_peak_piece) + sizeof(uint32_t)) +
+                              POPLINER_NUM_NEEDS * (sizeof(pl_need_line) + sizeof(uint32_t)) +
                               sizeof(pl_detail_variables);
     return num_units >= 1 << 15 || pl_triangle_size(num_units) * bytes_each > (size_t)64 << 20;
 }
@@ -277,7 +272,7 @@ popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
     size_t copies = pipeline == NULL ? 0 : pl_pipeline_copies(pipeline, stage->stages_to_end);
     size_t place = pl_triangle_place(details->num_units, stage->first_unit, stage->last_unit);
     const pl_peak_envelope *expected = &details->largest[POPLINER_NEED_EXPECTED];
-    const pl_peak_piece *largest = pl_peak_envelope_find(expected, place, copies);
+    const pl_need_line *largest = pl_peak_envelope_find(expected, place, copies);
     popliner_stage_detail d = {0};
     pl_detail_sums_at(&details->sums[place], copies, d.part_bytes);
     d.total_bytes = pl_parts_sum(d.part_bytes);
@@ -285,18 +280,17 @@ popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
         size_t own_copies = pipeline == NULL ? 0
                                              : pl_pipeline_copies_for(pipeline, (popliner_need)need,
                                                                       stage->stages_to_end);
-        const pl_peak_piece *piece =
+        const pl_need_line *piece =
             pl_peak_envelope_find(&details->largest[need], place, own_copies);
-        d.need_bytes[need] = piece == NULL ? 0 : pl_peak_piece_bytes(piece, own_copies);
+        d.need_bytes[need] = piece == NULL ? 0 : pl_need_line_at(piece, own_copies);
     }
     if (largest == NULL) /* there is no tile */
         return d;
     d.tile = (size_t)largest->tile;
     d.tile_bytes = d.need_bytes[POPLINER_NEED_EXPECTED];
     d.tile_unexplained_bytes = largest->unexplained_bytes;
-    d.tile_stash_bytes =
-        copies * (largest->stash_bytes - largest->copy_layout_bytes) - largest->freed_bytes;
-    d.tile_layout_bytes = largest->layout_bytes + copies * largest->copy_layout_bytes;
+    d.tile_stash_bytes = pl_need_line_stash(largest, copies);
+    d.tile_layout_bytes = pl_need_line_layout(largest, copies);
     d.tile_always_live_bytes = largest->always_live_bytes;
     d.tile_code_bytes = largest->code_bytes;
     d.tile_buffer_bytes = largest->buffer_bytes;

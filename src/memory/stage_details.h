@@ -6,6 +6,7 @@
 
 #include "base/growth.h"
 #include "memory/chain_data.h"
+#include "memory/needs.h"
 #include "memory/parts.h"
 #include "popliner/costs.h"
 #include "popliner/operations.h"
@@ -19,33 +20,17 @@
  * largest of these lines. Few of them are it anywhere, most often one, where a table by position
  * would have as many entries as the pipeline has stages; and they serve every schedule. */
 
-/* The line of a tile: numbers, stored as bytes, in the order of their columns in pages. */
-typedef struct pl_peak_piece {
-    uint64_t bytes;       /* without copies */
-    uint64_t stash_bytes; /* one copy of what it stores */
-    uint64_t unexplained_bytes;
-    uint64_t layout_bytes;      /* part of bytes: layout overhead */
-    uint64_t copy_layout_bytes; /* part of stash_bytes */
-    uint64_t freed_bytes;       /* no longer in `bytes` if there are copies */
-    uint64_t always_live_bytes; /* parts of bytes: of variables that operations touch */
-    uint64_t code_bytes;        /* of all groups */
-    uint64_t buffer_bytes;
-    uint64_t tile;
-    uint64_t step; /* of the peak */
-    uint64_t accumulator_bytes;
-} pl_peak_piece;
-
 /* The lines of a stage that no other one is above for any number of copies, while tiles are added.
  * Zero-initialise. */
 typedef struct pl_peak_lines {
     size_t count;
-    pl_peak_piece *lines;
+    pl_need_line *lines;
 } pl_peak_lines;
 
 /* Adds a tile; of equals the one with the lower number is the fullest. Not if memory is short.
  * O(lines). */
 void pl_peak_lines_add(pl_peak_lines *lines, pl_arrays *arrays, size_t max_copies,
-                       const pl_peak_piece *tile);
+                       const pl_need_line *tile);
 
 /* The lines of all stages. */
 typedef struct pl_peak_envelope {
@@ -53,7 +38,7 @@ typedef struct pl_peak_envelope {
     size_t num_intervals; /* in the order of costs/triangle.h */
     uint64_t *start;      /* [num_intervals + 1] into pieces; NULL: not measured */
     size_t num_pieces;
-    pl_peak_piece *pieces; /* [num_pieces] */
+    pl_need_line *pieces; /* [num_pieces] */
 } pl_peak_envelope;
 
 /* Lists the lines of so many stages, for which max_copies is set. Its arrays are in `arrays`, after
@@ -65,11 +50,10 @@ void pl_peak_envelope_list(pl_peak_envelope *tiles, pl_arrays *arrays, const pl_
  * existing tiles and steps. */
 bool pl_peak_envelope_check(const pl_peak_envelope *tiles, size_t num_tiles, size_t num_steps);
 
-/* Return the line that is the largest for this number of copies, NULL if no tile was added; and
- * the bytes of its tile. O(lines of the stage). */
-const pl_peak_piece *pl_peak_envelope_find(const pl_peak_envelope *tiles, size_t interval,
-                                           size_t copies);
-uint64_t pl_peak_piece_bytes(const pl_peak_piece *tile, size_t copies);
+/* Returns the line that is the largest for this number of copies, NULL if no tile was added.
+ * O(lines of the stage). */
+const pl_need_line *pl_peak_envelope_find(const pl_peak_envelope *tiles, size_t interval,
+                                          size_t copies);
 
 /* The details of every stage that a chain can have, in every position of a pipeline. Owned by the
  * caller; free with pl_stage_details_free. */
