@@ -206,7 +206,7 @@ static void check_evaluating(popliner_analysis *analysis, popliner_memory_model 
                                                    &error),
                   &error);
             uint64_t bytes =
-                pl_tiles_max(memory->need_bytes[POPLINER_NEED_EXPECTED], memory->num_tiles);
+                test_tiles_max(memory->need_bytes[POPLINER_NEED_EXPECTED], memory->num_tiles);
             assert_int_equal(detail.tile_bytes, bytes);
             popliner_stage_memory_free(memory);
             assert_int_equal(plan->stages[i].peak_bytes, bytes);

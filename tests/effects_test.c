@@ -42,14 +42,14 @@ static void assert_shared(size_t num_units, pl_stage_meter *meter,
         }
         if (count < 2)
             continue;
-        assert_int_equal(pl_stage_measure_ipu(meter, pipeline, stages, count, &memory, NULL),
+        assert_int_equal(pl_stage_measure(meter, pipeline, stages, count, &memory, NULL, NULL),
                          POPLINER_OK);
         for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
             uint64_t peak_bytes;
             assert_int_equal(pl_stage_measure_peak(meter, pipeline, (popliner_need)need, stages,
                                                    count, &peak_bytes, NULL),
                              POPLINER_OK);
-            assert_int_equal(peak_bytes, pl_tiles_max(memory.need_bytes[need], memory.num_tiles));
+            assert_int_equal(peak_bytes, test_tiles_max(memory.need_bytes[need], memory.num_tiles));
         }
     }
     pl_stage_memory_clear(&memory);
@@ -99,7 +99,7 @@ static void check_pipeline(const golden_case *c, const pl_chain *chain,
             for (size_t to_end = 1; to_end <= most; to_end++) {
                 const popliner_interval stage = {first, last, to_end};
                 popliner_stage_detail own;
-                assert_int_equal(pl_stage_detail_measure(meter, pipeline, &stage, 1, &own, NULL),
+                assert_int_equal(pl_stage_measure(meter, pipeline, &stage, 1, NULL, &own, NULL),
                                  POPLINER_OK);
                 popliner_stage_detail got =
                     pl_stage_details_get(details, c->profile, pipeline, &stage);
@@ -233,7 +233,7 @@ static void digests_serve_pipelines_that_store_more(void **state) {
             const size_t k = order == 0 ? i : 2 - i;
             pipeline.copies.num_micro_batches = k + 1;
             assert_int_equal(
-                pl_stage_detail_measure(meter, &pipeline, two, 2, &details[order][k], NULL),
+                pl_stage_measure(meter, &pipeline, two, 2, NULL, &details[order][k], NULL),
                 POPLINER_OK);
         }
         pl_stage_meter_free(meter);
@@ -263,7 +263,7 @@ static void popliners_model_has_one_need(void **state) {
             .schedule = POPLINER_SCHEDULE_TF_INTERLEAVED,
             .max_stages = 3,
             .effects = i == 0 ? 0 : POPLINER_EFFECT_LAYOUT | POPLINER_EFFECT_PASSING};
-        assert_int_equal(pl_stage_detail_measure(meter, &pipeline, &stage, 1, &details[i], NULL),
+        assert_int_equal(pl_stage_measure(meter, &pipeline, &stage, 1, NULL, &details[i], NULL),
                          POPLINER_OK);
         for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
             assert_int_equal(details[i].need_bytes[need], details[0].tile_bytes);

@@ -100,7 +100,7 @@ typedef struct fit {
 
 static fit compare(const uint64_t *foretold, const uint64_t *truth, size_t num_tiles,
                    uint64_t worst_truth) {
-    fit f = {.worst_bytes = pl_tiles_max(foretold, num_tiles)};
+    fit f = {.worst_bytes = test_tiles_max(foretold, num_tiles)};
     f.error_percent = 100 * ((double)f.worst_bytes - (double)worst_truth) / (double)worst_truth;
     for (size_t tile = 0; tile < num_tiles; tile++) {
         double error =
@@ -141,15 +141,16 @@ static void check_stage(const style *one, const split *cuts, size_t stage, predi
         truth[tile] = account.always_live_bytes + account.not_always_live_peak_bytes;
         assert_true(truth[tile] > 0);
     }
-    uint64_t worst = pl_tiles_max(truth, num_tiles);
+    uint64_t worst = test_tiles_max(truth, num_tiles);
     fit fits[NUM_MODELS];
     for (int model = 0; model < NUM_MODELS; model++) {
         popliner_stage_memory memory = {0};
         size_t from = is_first ? 0 : unit_of_layer(models[model].chain, cuts->cuts[stage - 1] + 1);
         size_t to = is_last ? pl_chain_num_units(models[model].chain) - 1
                             : unit_of_layer(models[model].chain, cuts->cuts[stage]);
-        assert_int_equal(pl_stage_measure_ipu(models[model].meter, NULL,
-                                              &(popliner_interval){from, to, 1}, 1, &memory, NULL),
+        assert_int_equal(pl_stage_measure(models[model].meter, NULL,
+                                          &(popliner_interval){from, to, 1}, 1, &memory, NULL,
+                                          NULL),
                          POPLINER_OK);
         fits[model] = compare(memory.need_bytes[POPLINER_NEED_EXPECTED], truth, num_tiles, worst);
         sums->errors[model] += fabs((double)fits[model].worst_bytes - (double)worst);

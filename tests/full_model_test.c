@@ -32,9 +32,9 @@ static pl_stage_meter *make_meter(const pl_chain *chain) {
 /* The stage of everything is the compiler's account, on every tile. */
 static void assert_adds_up(const golden_case *c, const pl_chain *chain, pl_stage_meter *meter) {
     popliner_stage_memory memory = {0};
-    assert_int_equal(pl_stage_measure_ipu(meter, NULL,
-                                          &(popliner_interval){0, pl_chain_num_units(chain) - 1, 1},
-                                          1, &memory, NULL),
+    assert_int_equal(pl_stage_measure(meter, NULL,
+                                      &(popliner_interval){0, pl_chain_num_units(chain) - 1, 1}, 1,
+                                      &memory, NULL, NULL),
                      POPLINER_OK);
     assert_int_equal(memory.num_tiles, c->profile->target.num_tiles);
     for (size_t tile = 0; tile < memory.num_tiles; tile++) {
@@ -67,8 +67,8 @@ static void assert_never_shrinks(const golden_case *c, const pl_chain *chain,
         for (size_t from = 0; from + length < num_units; from++) {
             size_t to = from + length;
             uint64_t *total = totals + (from * num_units + to) * num_tiles;
-            assert_int_equal(pl_stage_measure_ipu(meter, NULL, &(popliner_interval){from, to, 1}, 1,
-                                                  &memory, NULL),
+            assert_int_equal(pl_stage_measure(meter, NULL, &(popliner_interval){from, to, 1}, 1,
+                                              &memory, NULL, NULL),
                              POPLINER_OK);
             memcpy(total, memory.need_bytes[POPLINER_NEED_EXPECTED], num_tiles * sizeof *total);
             for (size_t tile = 0; tile < num_tiles && length > 0; tile++) {

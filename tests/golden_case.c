@@ -407,7 +407,7 @@ void measure_operations(pl_stage_meter *meter, const size_t *units, size_t count
     popliner_interval *stages = test_new_array(count, sizeof *stages);
     for (size_t i = 0; i < count; i++)
         stages[i] = (popliner_interval){units[i], units[i], 1};
-    assert_int_equal(pl_stage_measure_ipu(meter, NULL, stages, count, memory, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_measure(meter, NULL, stages, count, memory, NULL, NULL), POPLINER_OK);
     free(stages);
 }
 
@@ -418,7 +418,8 @@ void measure_stash(pl_stage_meter *meter, popliner_recompute recompute, size_t f
         .schedule = POPLINER_SCHEDULE_TF_INTERLEAVED, .recompute = recompute, .max_stages = 2};
     const popliner_interval stage = {first_unit, last_unit, 2};
     popliner_stage_memory memory = {0};
-    assert_int_equal(pl_stage_measure_ipu(meter, &pipeline, &stage, 1, &memory, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_measure(meter, &pipeline, &stage, 1, &memory, NULL, NULL),
+                     POPLINER_OK);
     memcpy(stash, memory.part_bytes[POPLINER_PART_STASH], memory.num_tiles * sizeof *stash);
     pl_stage_memory_clear(&memory);
 }
@@ -433,4 +434,18 @@ bool same_numbers(const char *what, const uint64_t *actual, const uint64_t *expe
         }
     }
     return true;
+}
+
+uint64_t test_tiles_sum(const uint64_t *bytes, size_t num_tiles) {
+    uint64_t sum = 0;
+    for (size_t tile = 0; tile < num_tiles; tile++)
+        sum += bytes[tile];
+    return sum;
+}
+
+uint64_t test_tiles_max(const uint64_t *bytes, size_t num_tiles) {
+    uint64_t largest = 0;
+    for (size_t tile = 0; tile < num_tiles; tile++)
+        largest = bytes[tile] > largest ? bytes[tile] : largest;
+    return largest;
 }

@@ -106,4 +106,8 @@ void measure_stash(pl_stage_meter *meter, popliner_recompute recompute, size_t f
 /* Whether two arrays of numbers agree; if not, prints `what` and the first difference. */
 bool same_numbers(const char *what, const uint64_t *actual, const uint64_t *expected, size_t count);
 
+/* Return the sum of an array over the tiles, and its largest item. */
+uint64_t test_tiles_sum(const uint64_t *bytes, size_t num_tiles);
+uint64_t test_tiles_max(const uint64_t *bytes, size_t num_tiles);
+
 #endif

@@ -56,11 +56,11 @@ static void assert_peaks(const golden_case *c, const pl_chain *chain, const popl
                 assert_true(peak == POPLINER_PEAK_FORBIDDEN);
                 continue;
             }
-            assert_int_equal(pl_stage_measure_ipu(meter, NULL, &(popliner_interval){from, to, 1}, 1,
-                                                  &memory, NULL),
+            assert_int_equal(pl_stage_measure(meter, NULL, &(popliner_interval){from, to, 1}, 1,
+                                              &memory, NULL, NULL),
                              POPLINER_OK);
             uint64_t expected =
-                pl_tiles_max(memory.need_bytes[POPLINER_NEED_EXPECTED], memory.num_tiles);
+                test_tiles_max(memory.need_bytes[POPLINER_NEED_EXPECTED], memory.num_tiles);
             if (peak != expected)
                 fail_msg("%s: the peak of %zu ... %zu of %zu units is %llu instead of %llu",
                          c->name, from, to, num_units, (unsigned long long)peak,
@@ -97,7 +97,7 @@ static void assert_details(const golden_case *c, const pl_chain *chain,
                 popliner_interval stage = {from, to, to_end};
                 popliner_stage_detail expected;
                 assert_int_equal(
-                    pl_stage_detail_measure(meter, &pipeline, &stage, 1, &expected, NULL),
+                    pl_stage_measure(meter, &pipeline, &stage, 1, NULL, &expected, NULL),
                     POPLINER_OK);
                 popliner_stage_detail got =
                     pl_stage_details_get(details, c->profile, &pipeline, &stage);

@@ -160,7 +160,7 @@ static uint64_t accumulators_of(pl_stage_meter *meter, size_t first, size_t last
         .schedule = schedule, .max_stages = 2, .accumulators = accumulators};
     const popliner_interval stage = {first, last, 1};
     popliner_stage_detail detail;
-    assert_int_equal(pl_stage_detail_measure(meter, &pipeline, &stage, 1, &detail, NULL),
+    assert_int_equal(pl_stage_measure(meter, &pipeline, &stage, 1, NULL, &detail, NULL),
                      POPLINER_OK);
     return detail.part_bytes[POPLINER_PART_ACCUMULATORS];
 }
@@ -531,7 +531,7 @@ static bool counts(const pl_chain *chain, hand_arrays *a, popliner_accumulators 
     a->range_first_step[a->profile.num_ranges - 1] = step;
     a->range_end_step[a->profile.num_ranges - 1] = step + 1;
     assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
-    assert_int_equal(pl_stage_detail_measure(meter, &pipeline, &stage, 1, &detail, NULL),
+    assert_int_equal(pl_stage_measure(meter, &pipeline, &stage, 1, NULL, &detail, NULL),
                      POPLINER_OK);
     pl_stage_meter_free(meter);
     bool does = detail.need_bytes[POPLINER_NEED_LEAST] != 0;
@@ -590,10 +590,10 @@ static void without_a_pipeline_everything_counts(void **state) {
     assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
     for (int round = 0; round < 2; round++) {
         assert_int_equal(
-            pl_stage_measure_ipu(meter, NULL, &(popliner_interval){0, 1, 1}, 1, &memory, NULL),
+            pl_stage_measure(meter, NULL, &(popliner_interval){0, 1, 1}, 1, &memory, NULL, NULL),
             POPLINER_OK);
         assert_int_equal(memory.need_bytes[POPLINER_NEED_EXPECTED][0], PROBE_BYTES + BYTES);
-        assert_int_equal(pl_stage_measure_ipu(meter, &pipeline, &stage, 1, &memory, NULL),
+        assert_int_equal(pl_stage_measure(meter, &pipeline, &stage, 1, &memory, NULL, NULL),
                          POPLINER_OK);
         assert_int_equal(memory.need_bytes[POPLINER_NEED_EXPECTED][0], PROBE_BYTES);
     }

@@ -52,12 +52,12 @@ static void check_with(const golden_case *c, const pl_layers *layers) {
         measure_operations(single, &first, 1, &memory);
         const popliner_interval stage = {first, first, 1};
         popliner_stage_detail expected;
-        assert_int_equal(pl_stage_detail_of(single, NULL, &stage, 1, &memory, &expected, NULL),
+        assert_int_equal(pl_stage_measure(single, NULL, &stage, 1, &memory, &expected, NULL),
                          POPLINER_OK);
         assert_memory_equal(sums[i].part_bytes, expected.part_bytes, sizeof expected.part_bytes);
         assert_int_equal(sums[i].total_bytes, expected.total_bytes);
         count_steps(chain, first);
-        const uint64_t fixed_bytes = pl_tiles_sum(
+        const uint64_t fixed_bytes = test_tiles_sum(
             memory.part_bytes[POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE], memory.num_tiles);
         met.unexplained += expected.part_bytes[POPLINER_PART_UNEXPLAINED] > fixed_bytes;
         met.parameters += expected.part_bytes[POPLINER_PART_PARAMETERS] > 0;

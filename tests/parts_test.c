@@ -22,10 +22,6 @@ static void every_part_has_a_row(void **state) {
             assert_string_not_equal(info->column, pl_parts[other].column);
         }
         assert_true(pl_parts[part].place <= PL_PART_NOWHERE);
-        size_t own = 0;
-        while (own < PL_NUM_TILE_PARTS && pl_tile_parts[own].place != info->tile_place)
-            own++;
-        assert_true(own < PL_NUM_TILE_PARTS || pl_part_is_within(part));
     }
     assert_null(popliner_name_of(POPLINER_NAMED_PART, POPLINER_NUM_PARTS));
     assert_null(popliner_name_of(POPLINER_NAMED_PART, SIZE_MAX));

@@ -76,14 +76,14 @@ static int begin(void **state) {
     for (size_t i = 0; i < 2; i++) {
         popliner_interval stage = {s.stages[i].first_unit, s.stages[i].last_unit, 2 - i};
         popliner_stage_detail detail;
-        assert_int_equal(pl_stage_detail_measure(s.meter, NULL, &stage, 1, &detail, NULL),
+        assert_int_equal(pl_stage_measure(s.meter, NULL, &stage, 1, NULL, &detail, NULL),
                          POPLINER_OK);
         s.stages[i].peak_bytes = detail.tile_bytes;
     }
     s.whole = (popliner_plan_stage){.last_unit = NUM_UNITS - 1, .cycles = 7};
     popliner_interval whole = {0, NUM_UNITS - 1, 1};
     popliner_stage_detail detail;
-    assert_int_equal(pl_stage_detail_measure(s.meter, NULL, &whole, 1, &detail, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_measure(s.meter, NULL, &whole, 1, NULL, &detail, NULL), POPLINER_OK);
     s.whole.peak_bytes = detail.tile_bytes;
     s.plan = (popliner_plan){.status = POPLINER_PLAN_INFEASIBLE,
                              .stages = s.stages,

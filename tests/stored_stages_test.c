@@ -68,10 +68,10 @@ static void assert_same_stages(both *b, const popliner_pipeline *pipeline,
                                const popliner_interval *stages, size_t num_stages) {
     popliner_stage_memory read = {0};
     popliner_stage_memory loaded = {0};
-    assert_int_equal(pl_stage_measure_ipu(b->meter, pipeline, stages, num_stages, &read, NULL),
+    assert_int_equal(pl_stage_measure(b->meter, pipeline, stages, num_stages, &read, NULL, NULL),
                      POPLINER_OK);
     assert_int_equal(
-        pl_stage_measure_ipu(b->stored_meter, pipeline, stages, num_stages, &loaded, NULL),
+        pl_stage_measure(b->stored_meter, pipeline, stages, num_stages, &loaded, NULL, NULL),
         POPLINER_OK);
     const size_t n = read.num_tiles;
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
@@ -82,11 +82,11 @@ static void assert_same_stages(both *b, const popliner_pipeline *pipeline,
     assert_true(same_numbers("step", loaded.peak_step, read.peak_step, n));
     popliner_stage_detail details[2];
     assert_int_equal(
-        pl_stage_detail_of(b->meter, pipeline, stages, num_stages, &read, &details[0], NULL),
+        pl_stage_measure(b->meter, pipeline, stages, num_stages, &read, &details[0], NULL),
         POPLINER_OK);
-    assert_int_equal(pl_stage_detail_of(b->stored_meter, pipeline, stages, num_stages, &loaded,
-                                        &details[1], NULL),
-                     POPLINER_OK);
+    assert_int_equal(
+        pl_stage_measure(b->stored_meter, pipeline, stages, num_stages, &loaded, &details[1], NULL),
+        POPLINER_OK);
     assert_same_detail(&details[1], &details[0]);
     pl_stage_memory_clear(&read);
     pl_stage_memory_clear(&loaded);

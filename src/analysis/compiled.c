@@ -63,15 +63,15 @@ static popliner_status find_predicted(pl_stage_meter *meter, const popliner_pipe
                                       const popliner_interval *stage, pl_fullest_tile *t,
                                       popliner_error *error) {
     popliner_stage_memory memory = {0};
-    popliner_status status = pl_stage_measure_ipu(meter, pipeline, stage, 1, &memory, error);
+    popliner_stage_detail sums;
+    popliner_status status = pl_stage_measure(meter, pipeline, stage, 1, &memory, &sums, error);
     if (status == POPLINER_OK) {
-        popliner_stage_detail sums;
-        pl_stage_sum(&memory, &sums);
         t->tile = sums.tile;
         t->bytes = sums.tile_bytes;
         for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
-            t->group_bytes[group] = pl_stage_code_bytes(meter, &memory, group, t->tile);
-        finish_tile(t, t->bytes - memory.part_bytes[POPLINER_PART_LAYOUT][t->tile]);
+            t->group_bytes[group] = memory.part_bytes[PL_FIRST_CODE + group][t->tile] +
+                                    meter->digest.tiles[t->tile].fixed_code_bytes[group];
+        finish_tile(t, t->bytes - sums.tile_layout_bytes);
     }
     pl_stage_memory_clear(&memory);
     return status;

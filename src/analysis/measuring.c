@@ -194,10 +194,7 @@ static popliner_status measure_stages_in_turn(popliner_analysis *analysis,
     if (own == NULL)
         return pl_fail_memory(error, "the memory of a stage");
     popliner_status status =
-        pl_stage_measure_ipu(parts->meter, &pipeline, stages, num_stages, own, error);
-    if (status == POPLINER_OK)
-        status =
-            pl_stage_detail_of(parts->meter, &pipeline, stages, num_stages, own, detail, error);
+        pl_stage_measure(parts->meter, &pipeline, stages, num_stages, own, detail, error);
     if (status == POPLINER_OK)
         status = pl_stage_ipus_count(parts->chain, stages, num_stages, &detail->num_ipus, error);
     if (status == POPLINER_OK && memory != NULL)

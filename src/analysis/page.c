@@ -202,8 +202,8 @@ static popliner_status add_plan_tiles(task *t, popliner_error *error) {
         const popliner_interval interval = {stage->first_unit, stage->last_unit,
                                             pl_pipeline_place(&t->pipeline, num_stages, i)};
         popliner_stage_memory memory = {0};
-        status = pl_stage_measure_ipu(a->models[t->request.memory_model].meter, &t->pipeline,
-                                      &interval, 1, &memory, error);
+        status = pl_stage_measure(a->models[t->request.memory_model].meter, &t->pipeline, &interval,
+                                  1, &memory, NULL, error);
         if (status == POPLINER_OK)
             put_stage_tiles(&t->json, &interval, &memory);
         pl_stage_memory_clear(&memory);

@@ -93,7 +93,7 @@ static popliner_status tell_ipu(const pl_certificate *c, popliner_recompute reco
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "a certificate of %zu stages on one IPU needs a meter", num_stages);
     else
-        PL_TRY(pl_stage_detail_measure(in->meter, &pipeline, stages, num_stages, detail, error));
+        PL_TRY(pl_stage_measure(in->meter, &pipeline, stages, num_stages, NULL, detail, error));
     return pl_stage_ipus_count(in->chain, stages, num_stages, &detail->num_ipus, error);
 }
 

@@ -216,6 +216,6 @@ popliner_status pl_explained_find(pl_explained *explained, pl_stage_meter *meter
         return pl_fail_memory(error, "the diagnosis");
     return pl_chain_is_full(chain)
                ? POPLINER_OK
-               : pl_stage_measure_ipu(meter, NULL, &stage, first_unit < chain->num_units ? 1 : 0,
-                                      &explained->stage, error);
+               : pl_stage_measure(meter, NULL, &stage, first_unit < chain->num_units ? 1 : 0,
+                                  &explained->stage, NULL, error);
 }

@@ -12,33 +12,31 @@ _Static_assert(POPLINER_PARTS_WITHIN ==
 #define TILE(name) offsetof(popliner_stage_detail, tile_##name)
 const pl_part_row pl_parts[POPLINER_NUM_PARTS] = {
     [POPLINER_PART_VARIABLES] = {"variables", "variables_bytes", "variables", PL_CATEGORY_OTHER,
-                                 PL_PART_ALWAYS, TILE(live_bytes)},
+                                 PL_PART_ALWAYS},
     [POPLINER_PART_VERTEX_CODE] = {"vertex_code", "vertex_code_bytes", "vertex code",
-                                   PL_CATEGORY_VERTEX_CODE, PL_PART_ALWAYS, TILE(code_bytes)},
+                                   PL_CATEGORY_VERTEX_CODE, PL_PART_ALWAYS},
     [POPLINER_PART_VERTEX_STATE] = {"vertex_state", "vertex_state_bytes", "vertex state",
-                                    PL_CATEGORY_VERTEX_INSTANCE_STATE, PL_PART_ALWAYS,
-                                    TILE(code_bytes)},
+                                    PL_CATEGORY_VERTEX_INSTANCE_STATE, PL_PART_ALWAYS},
     [POPLINER_PART_EXCHANGE_CODE] = {"exchange_code", "exchange_code_bytes", "exchange code",
-                                     PL_CATEGORY_INTERNAL_EXCHANGE_CODE, PL_PART_ALWAYS,
-                                     TILE(code_bytes)},
+                                     PL_CATEGORY_INTERNAL_EXCHANGE_CODE, PL_PART_ALWAYS},
     [POPLINER_PART_CONTROL_CODE] = {"control_code", "control_code_bytes", "control code",
-                                    PL_CATEGORY_CONTROL_CODE, PL_PART_ALWAYS, TILE(code_bytes)},
+                                    PL_CATEGORY_CONTROL_CODE, PL_PART_ALWAYS},
     [POPLINER_PART_UNEXPLAINED] = {"unexplained", "unexplained_bytes", "of no known operation",
-                                   PL_CATEGORY_OTHER, PL_PART_FULL, TILE(unexplained_bytes)},
+                                   PL_CATEGORY_OTHER, PL_PART_FULL},
     [POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE] = {"unexplained_always_live",
                                                "unexplained_always_live_bytes",
                                                "of no known operation, always live",
-                                               PL_CATEGORY_OTHER, PL_PART_FULL, 0},
+                                               PL_CATEGORY_OTHER, PL_PART_FULL},
     [POPLINER_PART_STASH] = {"stash", "stash_bytes", "kept for the backward pass",
-                             PL_CATEGORY_OTHER, PL_PART_KEPT, TILE(stash_bytes)},
+                             PL_CATEGORY_OTHER, PL_PART_KEPT},
     [POPLINER_PART_PARAMETERS] = {"parameters", "parameter_bytes", "parameters",
-                                  PL_CATEGORY_VARIABLE, PL_PART_NOWHERE, 0},
+                                  PL_CATEGORY_VARIABLE, PL_PART_NOWHERE},
     [POPLINER_PART_BUFFERS] = {"buffers", "buffer_bytes", "sent and received", PL_CATEGORY_OTHER,
-                               PL_PART_TRAINING, TILE(buffer_bytes)},
+                               PL_PART_TRAINING},
     [POPLINER_PART_ACCUMULATORS] = {"accumulators", "accumulator_bytes", "accumulators",
-                                    PL_CATEGORY_OTHER, PL_PART_TRAINING, TILE(accumulator_bytes)},
+                                    PL_CATEGORY_OTHER, PL_PART_TRAINING},
     [POPLINER_PART_LAYOUT] = {"layout", "layout_bytes", "unused by the layout", PL_CATEGORY_OTHER,
-                              PL_PART_FULL, TILE(layout_bytes)},
+                              PL_PART_FULL},
 };
 
 #define TILE_PART(name, text)                                                                      \
@@ -57,16 +55,6 @@ const pl_tile_part pl_tile_parts[PL_NUM_TILE_PARTS] = {
 uint64_t pl_tile_part_bytes(const popliner_stage_detail *detail, size_t part) {
     return *(const uint64_t *)(const void *)((const char *)detail + pl_tile_parts[part].place);
 }
-
-const popliner_part pl_operation_parts[PL_NUM_OPERATION_PARTS] = {
-    POPLINER_PART_VERTEX_CODE,  POPLINER_PART_VERTEX_STATE, POPLINER_PART_EXCHANGE_CODE,
-    POPLINER_PART_CONTROL_CODE, POPLINER_PART_VARIABLES,
-};
-
-const popliner_part pl_reported_parts[PL_NUM_OPERATION_PARTS] = {
-    POPLINER_PART_VERTEX_STATE, POPLINER_PART_VERTEX_CODE, POPLINER_PART_EXCHANGE_CODE,
-    POPLINER_PART_CONTROL_CODE, POPLINER_PART_VARIABLES,
-};
 
 void pl_detail_sums_at(const pl_detail_sums *sums, size_t copies, uint64_t *part_bytes) {
     const uint64_t *bytes = sums->bytes;

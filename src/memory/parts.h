@@ -34,15 +34,9 @@ typedef struct pl_part_row {
     const char *text;     /* for people: "vertex code" */
     pl_category category; /* the category of its always-live variables; OTHER for none */
     pl_part_place place;
-    size_t tile_place; /* of the bytes of the fullest tile in popliner_stage_detail */
 } pl_part_row;
 
 extern const pl_part_row pl_parts[POPLINER_NUM_PARTS];
-
-/* The parts of single operations, in the order of sections, and in that of PopLiner's tables. */
-enum { PL_NUM_OPERATION_PARTS = PL_NUM_CODE_GROUPS + 1 };
-extern const popliner_part pl_operation_parts[PL_NUM_OPERATION_PARTS];
-extern const popliner_part pl_reported_parts[PL_NUM_OPERATION_PARTS];
 
 /* Returns the group of variables of a category; PL_NUM_CODE_GROUPS for data and everything that
  * programs do not report. Vertex field data and copy descriptors are vertex state if the profile
@@ -58,11 +52,6 @@ typedef struct pl_tile_part {
 
 enum { PL_NUM_TILE_PARTS = 8 };
 extern const pl_tile_part pl_tile_parts[PL_NUM_TILE_PARTS];
-
-/* Returns the bytes at a place of a part. */
-static inline uint64_t *pl_tile_bytes_at(popliner_stage_detail *detail, size_t place) {
-    return (uint64_t *)(void *)((char *)detail + place);
-}
 
 /* Returns a member of pl_tile_parts. */
 uint64_t pl_tile_part_bytes(const popliner_stage_detail *detail, size_t part);

@@ -38,20 +38,6 @@ static bool begin_memory(popliner_stage_memory *memory, size_t num_tiles) {
     return true;
 }
 
-uint64_t pl_tiles_sum(const uint64_t *bytes, size_t num_tiles) {
-    uint64_t sum = 0;
-    for (size_t tile = 0; tile < num_tiles; tile++)
-        sum += bytes[tile];
-    return sum;
-}
-
-uint64_t pl_tiles_max(const uint64_t *bytes, size_t num_tiles) {
-    uint64_t largest = 0;
-    for (size_t tile = 0; tile < num_tiles; tile++)
-        largest = bytes[tile] > largest ? bytes[tile] : largest;
-    return largest;
-}
-
 /* ---- The meter ------------------------------------------------------------------------------- */
 
 /* Finds whether the profile has accumulators and, if it has none, when gradients are complete. */
@@ -307,9 +293,10 @@ static uint64_t limit_most(const ipu *own, uint64_t tile_bytes, uint64_t any_byt
                      own->least_most_bytes);
 }
 
-/* Sets the parts of a tile, which add up to its expected memory. */
-static void set_parts(const ipu *own, const pl_stage_tile *measured, const pl_need_line *expected,
-                      popliner_stage_memory *memory) {
+/* Adds what a tile is expected to need. */
+static void add_expected(const ipu *own, const pl_stage_tile *measured,
+                         const pl_need_line *expected, popliner_stage_memory *memory,
+                         popliner_stage_detail *d) {
     uint64_t part_bytes[POPLINER_NUM_PARTS] = {
         [POPLINER_PART_STASH] = pl_need_line_stash(expected, 1),
         [POPLINER_PART_LAYOUT] = pl_need_line_layout(expected, 1),
@@ -318,18 +305,24 @@ static void set_parts(const ipu *own, const pl_stage_tile *measured, const pl_ne
                         pl_stage_tile_peak(&own->estimation, POPLINER_NEED_EXPECTED, measured),
                         part_bytes);
     assert(pl_parts_sum(part_bytes) == pl_need_line_at(expected, 1));
+    if (measured->tile == 0 || pl_need_line_at(expected, 1) > d->tile_bytes)
+        pl_stage_detail_set_tile(d, expected, 1);
+    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
+        d->part_bytes[part] += part_bytes[part];
+    d->total_bytes += pl_need_line_at(expected, 1);
+    if (memory == NULL)
+        return;
     memory->always_live_bytes[measured->tile] = expected->always_live_bytes;
     memory->peak_step[measured->tile] = expected->step;
     for (int part = 0; part < POPLINER_NUM_PARTS; part++)
         memory->part_bytes[part][measured->tile] = part_bytes[part];
 }
 
-/* Measures these estimates (bits) on all tiles, of which the largest ones are peak_bytes; and the
- * parts, unless `memory` is NULL, for all estimates. */
+/* Measures these estimates (bits) on all tiles, into *memory unless it is NULL, and sums up all but
+ * the variables of the fullest tile. */
 static void measure_tiles(ipu *own, unsigned needs, popliner_stage_memory *memory,
-                          uint64_t *peak_bytes) {
+                          popliner_stage_detail *d) {
     const size_t num_tiles = own->meter->chain->profile->target.num_tiles;
-    memset(peak_bytes, 0, POPLINER_NUM_NEEDS * sizeof *peak_bytes);
     for (size_t tile = 0; tile < num_tiles; tile++) {
         pl_stage_tile measured;
         pl_question_measure(&own->question, tile, &measured, own->stash);
@@ -337,15 +330,16 @@ static void measure_tiles(ipu *own, unsigned needs, popliner_stage_memory *memor
             if ((needs >> i & 1) == 0)
                 continue;
             const pl_need_line need = largest_need(own, (popliner_need)i, &measured);
-            peak_bytes[i] = pl_larger(peak_bytes[i], pl_need_line_at(&need, 1));
+            d->need_bytes[i] = pl_larger(d->need_bytes[i], pl_need_line_at(&need, 1));
             if (memory != NULL)
                 memory->need_bytes[i][tile] = pl_need_line_at(&need, 1);
-            if (memory != NULL && i == POPLINER_NEED_EXPECTED)
-                set_parts(own, &measured, &need, memory);
+            if (i == POPLINER_NEED_EXPECTED)
+                add_expected(own, &measured, &need, memory, d);
         }
     }
     const uint64_t most_bytes = most_of_any(own);
-    peak_bytes[POPLINER_NEED_MOST] = limit_most(own, peak_bytes[POPLINER_NEED_MOST], most_bytes);
+    d->need_bytes[POPLINER_NEED_MOST] =
+        limit_most(own, d->need_bytes[POPLINER_NEED_MOST], most_bytes);
     for (size_t tile = 0; memory != NULL && tile < num_tiles; tile++) {
         uint64_t *bytes = &memory->need_bytes[POPLINER_NEED_MOST][tile];
         *bytes = limit_most(own, *bytes, most_bytes);
@@ -356,11 +350,12 @@ static void measure_tiles(ipu *own, unsigned needs, popliner_stage_memory *memor
 static popliner_status measure_ipu(pl_stage_meter *meter, const popliner_pipeline *pipeline,
                                    const popliner_interval *stages, size_t num_stages,
                                    unsigned needs, popliner_stage_memory *memory,
-                                   uint64_t *peak_bytes, popliner_error *error) {
+                                   popliner_stage_detail *detail, popliner_error *error) {
     const bool is_limited =
         num_stages > 1 && meter->popliner == NULL && (needs >> POPLINER_NEED_MOST & 1) != 0;
     popliner_status status = POPLINER_OK;
     ipu own = {.largest_most_bytes = is_limited ? 0 : UINT64_MAX};
+    *detail = (popliner_stage_detail){0};
     for (size_t i = 0; status == POPLINER_OK && is_limited && i < num_stages; i++) {
         uint64_t bytes;
         status = pl_stage_measure_peak(meter, pipeline, POPLINER_NEED_MOST, &stages[i], 1, &bytes,
@@ -375,38 +370,21 @@ static popliner_status measure_ipu(pl_stage_meter *meter, const popliner_pipelin
         (memory != NULL && !begin_memory(memory, meter->chain->profile->target.num_tiles)))
         status = pl_fail_memory(error, "the memory of a stage");
     else
-        measure_tiles(&own, needs, memory, peak_bytes);
+        measure_tiles(&own, needs, memory, detail);
     pl_arrays_free(&own.arrays);
     return status;
-}
-
-enum { ALL_NEEDS = (1 << POPLINER_NUM_NEEDS) - 1 };
-
-popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipeline *pipeline,
-                                     const popliner_interval *stages, size_t num_stages,
-                                     popliner_stage_memory *memory, popliner_error *error) {
-    uint64_t peak_bytes[POPLINER_NUM_NEEDS];
-    return measure_ipu(meter, pipeline, stages, num_stages, ALL_NEEDS, memory, peak_bytes, error);
 }
 
 popliner_status pl_stage_measure_peak(pl_stage_meter *meter, const popliner_pipeline *pipeline,
                                       popliner_need need, const popliner_interval *stages,
                                       size_t num_stages, uint64_t *peak_bytes,
                                       popliner_error *error) {
-    uint64_t all_bytes[POPLINER_NUM_NEEDS] = {0};
+    popliner_stage_detail detail;
     const popliner_status status =
-        measure_ipu(meter, pipeline, stages, num_stages, 1u << need, NULL, all_bytes, error);
-    *peak_bytes = all_bytes[need];
+        measure_ipu(meter, pipeline, stages, num_stages, 1u << need, NULL, &detail, error);
+    *peak_bytes = detail.need_bytes[need];
     return status;
 }
-
-uint64_t pl_stage_code_bytes(const pl_stage_meter *meter, const popliner_stage_memory *memory,
-                             int group, size_t tile) {
-    return memory->part_bytes[PL_FIRST_CODE + group][tile] +
-           meter->digest.tiles[tile].fixed_code_bytes[group];
-}
-
-/* ---- Details --------------------------------------------------------------------------------- */
 
 /* Lists the largest variables of the stages on the fullest tile. */
 static void find_largest(pl_stage_meter *meter, const popliner_pipeline *pipeline,
@@ -415,55 +393,23 @@ static void find_largest(pl_stage_meter *meter, const popliner_pipeline *pipelin
     pl_estimation estimation;
     pl_detail_variables found = {0};
     pl_largest_query query = {.tile = (uint32_t)d->tile, .step = (uint32_t)d->step};
-    meter->arrays.failed = false;
     pl_estimation_find(meter, pipeline, 1, &estimation);
     pl_largest_find(meter, estimation.live, &query, 1, stages, num_stages, &found);
-    d->num_variables = found.count;
-    pl_detail_variables_name(&found, meter->chain->profile, d->variables);
+    pl_detail_variables_name(&found, meter->chain->profile, d);
 }
 
-void pl_stage_sum(const popliner_stage_memory *memory, popliner_stage_detail *d) {
-    const uint64_t *bytes = memory->need_bytes[POPLINER_NEED_EXPECTED];
-    *d = (popliner_stage_detail){.total_bytes = pl_tiles_sum(bytes, memory->num_tiles)};
-    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
-        d->part_bytes[part] = pl_tiles_sum(memory->part_bytes[part], memory->num_tiles);
-    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
-        d->need_bytes[need] = pl_tiles_max(memory->need_bytes[need], memory->num_tiles);
-    d->tile_bytes = d->need_bytes[POPLINER_NEED_EXPECTED];
-    while (d->tile < memory->num_tiles && bytes[d->tile] < d->tile_bytes)
-        d->tile++;
-}
-
-popliner_status pl_stage_detail_of(pl_stage_meter *meter, const popliner_pipeline *pipeline,
-                                   const popliner_interval *stages, size_t num_stages,
-                                   const popliner_stage_memory *memory,
-                                   popliner_stage_detail *detail, popliner_error *error) {
-    const size_t n = memory->num_tiles;
+popliner_status pl_stage_measure(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                                 const popliner_interval *stages, size_t num_stages,
+                                 popliner_stage_memory *memory, popliner_stage_detail *detail,
+                                 popliner_error *error) {
+    enum { ALL_NEEDS = (1 << POPLINER_NUM_NEEDS) - 1 };
     popliner_stage_detail d;
-    pl_stage_sum(memory, &d);
-    for (int part = 0; n > 0 && part < POPLINER_NUM_PARTS; part++)
-        if (!pl_part_is_within(part))
-            *pl_tile_bytes_at(&d, pl_parts[part].tile_place) += memory->part_bytes[part][d.tile];
-    if (n > 0) {
-        d.tile_always_live_bytes = memory->always_live_bytes[d.tile];
-        d.tile_live_bytes -= d.tile_always_live_bytes;
-        d.step = (size_t)memory->peak_step[d.tile];
+    PL_TRY(measure_ipu(meter, pipeline, stages, num_stages, ALL_NEEDS, memory, &d, error));
+    if (detail != NULL && meter->chain->profile->target.num_tiles > 0)
         find_largest(meter, pipeline, stages, num_stages, &d);
-        if (meter->arrays.failed)
-            return pl_fail_memory(error, "the largest variables of a stage");
-    }
-    *detail = d;
+    if (meter->arrays.failed)
+        return pl_fail_memory(error, "the largest variables of a stage");
+    if (detail != NULL)
+        *detail = d;
     return POPLINER_OK;
-}
-
-popliner_status pl_stage_detail_measure(pl_stage_meter *meter, const popliner_pipeline *pipeline,
-                                        const popliner_interval *stages, size_t num_stages,
-                                        popliner_stage_detail *detail, popliner_error *error) {
-    popliner_stage_memory memory = {0};
-    popliner_status status =
-        pl_stage_measure_ipu(meter, pipeline, stages, num_stages, &memory, error);
-    if (status == POPLINER_OK)
-        status = pl_stage_detail_of(meter, pipeline, stages, num_stages, &memory, detail, error);
-    pl_stage_memory_clear(&memory);
-    return status;
 }

@@ -251,10 +251,11 @@ popliner_status pl_stage_details_costs(const pl_stage_details *details, const pl
 }
 
 void pl_detail_variables_name(const pl_detail_variables *variables, const popliner_profile *profile,
-                              popliner_stage_variable *named) {
+                              popliner_stage_detail *d) {
+    d->num_variables = variables->count;
     for (size_t i = 0; i < variables->count; i++) {
         const uint32_t unlowered = variables->unlowered[i];
-        named[i] = (popliner_stage_variable){
+        d->variables[i] = (popliner_stage_variable){
             .variable = variables->variable[i],
             .size_bytes = variables->size_bytes[i],
             .name = unlowered == PL_NONE
@@ -263,6 +264,24 @@ void pl_detail_variables_name(const pl_detail_variables *variables, const poplin
             .category = pl_profile_string(profile, profile->category_name[variables->category[i]]),
         };
     }
+}
+
+void pl_stage_detail_set_tile(popliner_stage_detail *d, const pl_need_line *line, size_t copies) {
+    uint64_t live_bytes; /* what is left */
+    d->tile = (size_t)line->tile;
+    d->step = (size_t)line->step;
+    d->tile_bytes = live_bytes = pl_need_line_at(line, copies);
+    d->tile_live_bytes = 0;
+    d->tile_unexplained_bytes = line->unexplained_bytes;
+    d->tile_stash_bytes = pl_need_line_stash(line, copies);
+    d->tile_layout_bytes = pl_need_line_layout(line, copies);
+    d->tile_always_live_bytes = line->always_live_bytes;
+    d->tile_code_bytes = line->code_bytes;
+    d->tile_buffer_bytes = line->buffer_bytes;
+    d->tile_accumulator_bytes = line->accumulator_bytes;
+    for (size_t part = 0; part < PL_NUM_TILE_PARTS; part++)
+        live_bytes -= pl_tile_part_bytes(d, part);
+    d->tile_live_bytes = live_bytes;
 }
 
 popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
@@ -286,22 +305,7 @@ popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
     }
     if (largest == NULL) /* there is no tile */
         return d;
-    d.tile = (size_t)largest->tile;
-    d.tile_bytes = d.need_bytes[POPLINER_NEED_EXPECTED];
-    d.tile_unexplained_bytes = largest->unexplained_bytes;
-    d.tile_stash_bytes = pl_need_line_stash(largest, copies);
-    d.tile_layout_bytes = pl_need_line_layout(largest, copies);
-    d.tile_always_live_bytes = largest->always_live_bytes;
-    d.tile_code_bytes = largest->code_bytes;
-    d.tile_buffer_bytes = largest->buffer_bytes;
-    d.tile_accumulator_bytes = largest->accumulator_bytes;
-    uint64_t live_bytes = d.tile_bytes; /* what is left */
-    for (size_t part = 0; part < PL_NUM_TILE_PARTS; part++)
-        live_bytes -= pl_tile_part_bytes(&d, part);
-    d.tile_live_bytes = live_bytes;
-    d.step = (size_t)largest->step;
-    const pl_detail_variables *variables = &details->variables[largest - expected->pieces];
-    d.num_variables = variables->count;
-    pl_detail_variables_name(variables, profile, d.variables);
+    pl_stage_detail_set_tile(&d, largest, copies);
+    pl_detail_variables_name(&details->variables[largest - expected->pieces], profile, &d);
     return d;
 }

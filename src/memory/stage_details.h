@@ -90,9 +90,13 @@ typedef struct pl_detail_variables {
     uint32_t category[POPLINER_DETAIL_VARIABLES];
 } pl_detail_variables;
 
-/* Sets named[variables->count] to the variables of the profile, with their names. */
+/* Sets the variables of a detail to those of the profile, with their names. */
 void pl_detail_variables_name(const pl_detail_variables *variables, const popliner_profile *profile,
-                              popliner_stage_variable *named);
+                              popliner_stage_detail *detail);
+
+/* Sets the fullest tile of a detail, by its line with so many copies: all but its variables. */
+void pl_stage_detail_set_tile(popliner_stage_detail *detail, const pl_need_line *line,
+                              size_t copies);
 
 /* Details depend on these numbers, which are stored as bytes. */
 typedef struct pl_details_key {

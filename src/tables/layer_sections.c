@@ -16,9 +16,10 @@
 
 /* Adds the columns that operations and layers have in common. */
 static void add_sums(const popliner_stage_detail *sums, pl_sheet *sheet) {
-    for (size_t i = 0; i < PL_NUM_OPERATION_PARTS; i++)
-        PL_COLUMN(sheet, number, pl_parts[pl_operation_parts[i]].column,
-                  sums->part_bytes[pl_operation_parts[i]]);
+    for (int part = PL_FIRST_CODE; part < PL_FIRST_CODE + PL_NUM_CODE_GROUPS; part++)
+        PL_COLUMN(sheet, number, pl_parts[part].column, sums->part_bytes[part]);
+    PL_COLUMN(sheet, number, pl_parts[POPLINER_PART_VARIABLES].column,
+              sums->part_bytes[POPLINER_PART_VARIABLES]);
 }
 
 /* Returns the cycles of one execution of each program of an operation. */
@@ -142,7 +143,7 @@ popliner_status pl_section_layers(const pl_section_source *source, pl_sheet *she
     for (size_t unit = 0; unit < num_units; unit++) {
         const popliner_interval stage = {unit, unit, 1};
         popliner_stage_detail own;
-        PL_TRY(pl_stage_detail_measure(source->meter, NULL, &stage, 1, &own, error));
+        PL_TRY(pl_stage_measure(source->meter, NULL, &stage, 1, NULL, &own, error));
         add_layer(source, unit, &own, cycles, sheet);
     }
     return POPLINER_OK;

@@ -16,20 +16,27 @@
 #include "profile/profile_data.h"
 #include "tables/sections.h"
 
+/* The parts of operations, in the order of PopLiner's tables. */
+enum { NUM_REPORTED = PL_NUM_CODE_GROUPS + 1 };
+static const popliner_part reported_parts[NUM_REPORTED] = {
+    POPLINER_PART_VERTEX_STATE, POPLINER_PART_VERTEX_CODE, POPLINER_PART_EXCHANGE_CODE,
+    POPLINER_PART_CONTROL_CODE, POPLINER_PART_VARIABLES,
+};
+
 /* Appends the names of the parts of operations, each followed by the delimiter. */
 static void add_part_names(pl_text *text, char delimiter) {
-    for (int i = 0; i < PL_NUM_OPERATION_PARTS; i++) {
-        const char *words = pl_parts[pl_reported_parts[i]].text;
+    for (int i = 0; i < NUM_REPORTED; i++) {
+        const char *words = pl_parts[reported_parts[i]].text;
         pl_text_format(text, "%c%s%c", words[0] - 'a' + 'A', words + 1, delimiter);
     }
 }
 
 /* Appends these parts, separated by delimiters. */
 static void add_parts(pl_text *text, const uint64_t *part_bytes, char delimiter) {
-    for (int i = 0; i < PL_NUM_OPERATION_PARTS; i++) {
+    for (int i = 0; i < NUM_REPORTED; i++) {
         if (i > 0)
             pl_text_format(text, "%c", delimiter);
-        pl_text_format(text, "%" PRIu64, part_bytes[pl_reported_parts[i]]);
+        pl_text_format(text, "%" PRIu64, part_bytes[reported_parts[i]]);
     }
 }
 
@@ -47,7 +54,7 @@ popliner_status pl_report_memory_totals(const pl_section_source *source, char de
     const size_t shown = num_tiles < SHOWN_TILES ? num_tiles : SHOWN_TILES;
     const popliner_interval all = {0, pl_chain_num_units(source->chain) - 1, 1};
     popliner_stage_detail whole;
-    PL_TRY(pl_stage_detail_measure(source->meter, NULL, &all, 1, &whole, error));
+    PL_TRY(pl_stage_measure(source->meter, NULL, &all, 1, NULL, &whole, error));
     /* PopLiner 1.0.0 has this sum as a floating-point number, and prints it so */
     pl_text_format(text, "Total memory: %" PRIu64 ".0\n", whole.total_bytes);
     pl_text_format(text, "Category%c", delimiter);
@@ -114,7 +121,7 @@ popliner_status pl_report_layers(const pl_section_source *source, char delimiter
     for (size_t unit = 0; unit < pl_chain_num_units(chain); unit++) {
         const popliner_interval stage = {unit, unit, 1};
         popliner_stage_detail sums;
-        PL_TRY(pl_stage_detail_measure(source->meter, NULL, &stage, 1, &sums, error));
+        PL_TRY(pl_stage_measure(source->meter, NULL, &stage, 1, NULL, &sums, error));
         pl_text_format(text, "%s%c", chain->labels[unit], delimiter);
         add_parts(text, sums.part_bytes, delimiter);
         pl_text_format(text, "%c%" PRIu64, delimiter, round_to_mib(sums.total_bytes));
