@@ -294,7 +294,7 @@ static void put_memory(const pl_certificate *c, const char *key, size_t ipu, uin
     uint64_t memory_bytes = limit_bytes;
     const bool is_known =
         popliner_reserve_memory(c->input.options, ipu, limit_bytes, &memory_bytes);
-    pl_put_count(json, key, is_known && limit_bytes > 0 ? memory_bytes : 0);
+    pl_put_known(json, key, is_known && limit_bytes > 0 && memory_bytes > 0, memory_bytes);
 }
 
 /* A change that is enough. */
@@ -329,7 +329,7 @@ static void put_remedy(const pl_certificate *c, const popliner_remedy *remedy, p
 /* Writes changes that are enough: single ones, and constraints to leave out together. */
 static void put_remedies(const pl_certificate *c, pl_json *json) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
-    pl_put_count(json, "enough_num_ipus", why->enough_stages);
+    pl_put_known(json, "enough_num_ipus", why->enough_stages > 0, why->enough_stages);
     pl_put_open(json, "remedies", '[');
     for (size_t i = 0; i < why->num_remedies; i++)
         put_remedy(c, &why->remedies[i], json);
@@ -565,7 +565,8 @@ void pl_certificate_plan_json(const pl_certificate *c, const char *status, pl_js
     for (size_t i = 0; i < plan->num_stages; i++)
         put_full_stage(c, i, json);
     pl_put_close(json);
-    pl_put_index(json, "bottleneck", plan->num_stages == 0 ? SIZE_MAX : c->bottleneck);
+    pl_put_known(json, "bottleneck", plan->num_stages > 0 && c->bottleneck != SIZE_MAX,
+                 c->bottleneck);
 }
 
 /* The headline of a screen. */

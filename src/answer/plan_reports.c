@@ -284,7 +284,7 @@ static popliner_status put_splits(const popliner_split_table *of, size_t count,
     pl_put_text(json, "time_unit", names->time_unit);
     if (replicas != NULL) {
         pl_put_flag(json, "stopped", replicas->is_stopped);
-        pl_put_index(json, "best", replicas->best);
+        pl_put_known(json, "best", replicas->best != SIZE_MAX, replicas->best);
     }
     pl_put_open(json, replicas != NULL ? "candidates" : "results", '[');
     for (size_t i = 0; status == POPLINER_OK && i < count; i++)
@@ -295,7 +295,7 @@ static popliner_status put_splits(const popliner_split_table *of, size_t count,
         pl_certificate reason = {.input = *names};
         if (replicas->reason != NULL)
             reason.plan = *replicas->reason;
-        pl_put_index(json, "closest", replicas->closest);
+        pl_put_known(json, "closest", replicas->closest != SIZE_MAX, replicas->closest);
         pl_certificate_infeasibility_json(&reason, json);
     }
     pl_put_close(json);

@@ -57,34 +57,25 @@ static json_t *parse_in_frame(const char *bytes, size_t length, json_error_t *fa
     return root;
 }
 
-static popliner_status parse(const char *bytes, size_t length, const char *path, json_t **root,
-                             popliner_error *error) {
+popliner_status pl_json_parse(const char *bytes, size_t length, const char *path, json_t **root,
+                              popliner_error *error) {
     json_error_t failure;
+    /* jansson cannot parse a decimal comma of several bytes */
+    pl_plain_locale locale = pl_plain_locale_enter();
     *root = parse_in_frame(bytes, length, &failure);
-    if (*root != NULL)
-        return POPLINER_OK;
-    bool is_memory = is_of_memory(&failure);
-    bool is_too_deep = json_error_code(&failure) == json_error_stack_overflow;
+    bool is_memory = *root == NULL && is_of_memory(&failure);
     /* without the frame, for the right position and message; a text that was cut looks like a
      * mistake in the document the first time, but not twice */
-    if (!is_memory && !is_too_deep) {
+    if (*root == NULL && !is_memory && json_error_code(&failure) != json_error_stack_overflow) {
         json_t *plain = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &failure);
         is_memory = plain != NULL || is_of_memory(&failure);
         json_decref(plain);
     }
-    if (is_memory)
-        return pl_fail_memory(error, "the JSON document");
-    return pl_fail(error, POPLINER_ERROR_INPUT, "%s: line %d, column %d: %s", path, failure.line,
-                   failure.column, failure.text);
-}
-
-popliner_status pl_json_parse(const char *bytes, size_t length, const char *path, json_t **root,
-                              popliner_error *error) {
-    /* jansson cannot parse a decimal comma of several bytes */
-    pl_plain_locale locale = pl_plain_locale_enter();
-    popliner_status status = parse(bytes, length, path, root, error);
     pl_plain_locale_leave(&locale);
-    return status;
+    return *root != NULL ? POPLINER_OK
+           : is_memory   ? pl_fail_memory(error, "the JSON document")
+                         : pl_fail(error, POPLINER_ERROR_INPUT, "%s: line %d, column %d: %s", path,
+                                   failure.line, failure.column, failure.text);
 }
 
 /* Sets *number if the text is a decimal of at least 0, maybe with an exponent. */

@@ -97,18 +97,11 @@ void pl_put_real(pl_json *json, const char *key, double value) {
         pl_text_add(json->text, ".0");
 }
 
-void pl_put_index(pl_json *json, const char *key, size_t value) {
-    if (value == SIZE_MAX)
-        pl_put_null(json, key);
-    else
+void pl_put_known(pl_json *json, const char *key, bool is_known, uint64_t value) {
+    if (is_known)
         pl_put_number(json, key, value);
-}
-
-void pl_put_count(pl_json *json, const char *key, uint64_t value) {
-    if (value == 0)
-        pl_put_null(json, key);
     else
-        pl_put_number(json, key, value);
+        pl_put_null(json, key);
 }
 
 void pl_put_text(pl_json *json, const char *key, const char *value) {

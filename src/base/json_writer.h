@@ -45,9 +45,8 @@ void pl_put_null(pl_json *json, const char *key);
 void pl_put_flag(pl_json *json, const char *key, bool value);
 void pl_put_number(pl_json *json, const char *key, uint64_t value);
 void pl_put_signed(pl_json *json, const char *key, int64_t value);
-void pl_put_real(pl_json *json, const char *key, double value);    /* not finite: null */
-void pl_put_index(pl_json *json, const char *key, size_t value);   /* SIZE_MAX: null */
-void pl_put_count(pl_json *json, const char *key, uint64_t value); /* 0: null */
+void pl_put_real(pl_json *json, const char *key, double value); /* not finite: null */
+void pl_put_known(pl_json *json, const char *key, bool is_known, uint64_t value); /* or null */
 
 /* Like pl_quote_json; NULL: null. */
 void pl_put_text(pl_json *json, const char *key, const char *value);

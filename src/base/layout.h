@@ -46,7 +46,7 @@ void pl_layout_entry(pl_layout *layout, const char *label, const char *subject,
 
 void pl_layout_empty_line(pl_layout *layout);
 
-/* How many columns a text takes. */
+/* How many columns a text takes: one a character. */
 size_t pl_layout_width_of(const char *text);
 
 /* Adds a printable name of at most `width` characters. A longer one lacks its middle, if possible

@@ -32,7 +32,7 @@ static const char *in_tsv(uint32_t c, char room[PL_STAND_IN_SIZE]) {
                        : in_table(c);
 }
 
-void pl_sheet_add_field(pl_text *text, popliner_format format, const char *value) {
+static void add_field(pl_text *text, popliner_format format, const char *value) {
     const bool is_csv = format == POPLINER_FORMAT_CSV;
     const char *quote = is_csv && strpbrk(value, ",\"\r\n") != NULL ? "\"" : "";
     if (!is_csv && format != POPLINER_FORMAT_TSV) {
@@ -58,7 +58,7 @@ static void add_value(const pl_sheet *sheet, pl_text *text, const pl_cell *cell)
         pl_text_add(text, cell->value.number != 0 ? "true" : "false");
         break;
     case PL_CELL_TEXT:
-        pl_sheet_add_field(text, format, cell->value.text);
+        add_field(text, format, cell->value.text);
         break;
     case PL_CELL_DIGITS:
         pl_text_add(text, cell->value.text);

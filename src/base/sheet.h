@@ -75,9 +75,6 @@ typedef struct pl_sheet {
 /* Begins a sheet; name its columns next, and end with pl_sheet_end_names. */
 void pl_sheet_begin(pl_sheet *sheet, popliner_format format, const char *section);
 
-/* Appends a text as a field of a table. */
-void pl_sheet_add_field(pl_text *text, popliner_format format, const char *value);
-
 /* Sets the names of all columns, for a table whose rows are written in several places. */
 void pl_sheet_set_columns(pl_sheet *sheet, const char *const *names, size_t count);
 

@@ -22,23 +22,19 @@ popliner_status pl_struct_take(void *own, size_t own_size, const void *callers, 
     size_t size = 0;
     if (callers == NULL)
         return POPLINER_OK;
-    popliner_status status = take_size(own_size, callers, type, &size, error);
-    if (status == POPLINER_OK) {
-        memcpy(own, callers, size);
-        memcpy(own, &own_size, sizeof own_size);
-    }
-    return status;
+    PL_TRY(take_size(own_size, callers, type, &size, error));
+    memcpy(own, callers, size);
+    memcpy(own, &own_size, sizeof own_size);
+    return POPLINER_OK;
 }
 
 popliner_status pl_struct_fill(void *callers, const void *own, size_t own_size, const char *type,
                                popliner_error *error) {
     size_t size = 0;
-    popliner_status status = take_size(own_size, callers, type, &size, error);
-    if (status == POPLINER_OK) {
-        memcpy(callers, own, size);
-        memcpy(callers, &size, sizeof size);
-    }
-    return status;
+    PL_TRY(take_size(own_size, callers, type, &size, error));
+    memcpy(callers, own, size);
+    memcpy(callers, &size, sizeof size);
+    return POPLINER_OK;
 }
 
 const char *popliner_version(void) {

@@ -18,10 +18,6 @@ size_t pl_utf8_decode(const char *text, uint32_t *character);
  * paragraph separators, and changes of the text's direction. */
 bool pl_utf8_is_control(uint32_t character);
 
-/* Returns the length of the first character of a non-empty text, 1 where it is none, and sets how
- * many columns of a terminal it takes: 0 for those that combine, 2 for wide ones. */
-size_t pl_utf8_width(const char *text, size_t *width);
-
 /* ---- For programs ---------------------------------------------------------------------------- */
 
 /* U+FFFD. */
@@ -44,8 +40,8 @@ size_t pl_find_name(const char *(*name_at)(size_t i), const char *name);
 
 /* ---- For people ------------------------------------------------------------------------------ */
 
-/* Makes a finished text what popliner_printable_take shows of it, but for the characters of
- * `kept`. */
+/* Makes a finished text what popliner_printable_take shows of it, except for the characters
+ * of `kept`. */
 void pl_text_make_printable(pl_text *text, const char *kept);
 
 /* Sets *result to the text, unless memory ran short or `status` is a failure; then frees it.

@@ -271,7 +271,7 @@ popliner_status pl_emit_json(pl_emission *e, pl_text *text, popliner_error *erro
     pl_put_text(&json, "status", pl_certificate_status(e->plan));
     pl_put_number(&json, "ipus", e->num_ipus);
     pl_put_number(&json, "replicas", e->num_replicas);
-    pl_put_count(&json, "micro_batches", e->micro_batches);
+    pl_put_known(&json, "micro_batches", e->micro_batches > 0, e->micro_batches);
     pl_put_open(&json, "stages", '[');
     for (size_t i = 0; i < e->num_stages; i++) {
         const pl_emit_stage *stage = &e->stages[i];
