@@ -224,11 +224,12 @@ void pl_text_add_significant(pl_text *text, double number) {
         pl_text_add(text, PL_GROUPED((uint64_t)(size + 0.5)));
         return;
     }
-    int decimals = size > 0 ? 2 : 0;
-    for (double least = 9.995; decimals > 0 && size >= least; least *= 10)
-        decimals--;
-    for (double shifted = size; decimals < 12 && size > 0 && shifted < 0.9995; shifted *= 10)
+    int decimals = size >= 99.95 || size <= 0 ? 0 : size >= 9.995 ? 1 : 2;
+    double shifted = size;
+    while (decimals < 12 && size > 0 && shifted < 0.9995) {
         decimals++;
+        shifted *= 10;
+    }
     pl_text_format(text, "%.*f", decimals, size);
 }
 
