@@ -18,7 +18,7 @@ static popliner_plot_options screen_of(size_t width, bool is_ascii) {
 static void assert_layout(pl_layout *layout, const char *expected) {
     char *text = NULL;
     popliner_error error = {0};
-    assert_int_equal(pl_layout_finish(layout, POPLINER_OK, &text, &error), POPLINER_OK);
+    assert_int_equal(pl_text_finish(&layout->text, POPLINER_OK, &text, &error), POPLINER_OK);
     assert_string_equal(text, expected);
     free(text);
 }
@@ -39,7 +39,7 @@ static void assert_bar(pl_grid_bar bar, uint64_t top, bool is_ascii, const char 
     pl_grid_write(&grid, 1, "", &layout);
     char *text = NULL;
     popliner_error error = {0};
-    assert_int_equal(pl_layout_finish(&layout, POPLINER_OK, &text, &error), POPLINER_OK);
+    assert_int_equal(pl_text_finish(&layout.text, POPLINER_OK, &text, &error), POPLINER_OK);
     *strchr(text, ';') = '\0';
     assert_string_equal(text, expected);
     free(text);

@@ -478,10 +478,10 @@ popliner_status popliner_screen_overview(popliner_analysis *analysis,
     pl_layout_begin(&layout, screen);
     if (whole != NULL)
         write_verdict(whole, &layout);
-    pl_layout_empty_line(&layout);
+    pl_text_add(&layout.text, "\n");
     write_device(&info, &layout);
     write_layers(analysis, chain, &layout);
     write_state(analysis, is_training, &layout);
     pl_hints_write(hints, num_hints, &layout);
-    return pl_layout_finish(&layout, POPLINER_OK, text, error);
+    return pl_text_finish(&layout.text, POPLINER_OK, text, error);
 }

@@ -183,14 +183,14 @@ popliner_status pl_plot_plan(const pl_certificate *c, const popliner_plot_option
     pl_layout_begin(&layout, options);
     if (c->plan.num_stages > 0)
         write_stages(c, OF_PLOT, SIZE_MAX, &layout);
-    return pl_layout_finish(&layout, POPLINER_OK, text, error);
+    return pl_text_finish(&layout.text, POPLINER_OK, text, error);
 }
 
 static void write_table(const pl_certificate *c, pl_layout *layout) {
     bool shares = false;
     if (c->plan.num_stages == 0)
         return;
-    pl_layout_empty_line(layout);
+    pl_text_add(&layout->text, "\n");
     write_stages(c, c->is_evaluation && pl_certificate_has_verdicts(c) ? OF_NEEDS : OF_SPLIT,
                  MOST_ROWS, layout);
     for (size_t i = 0; i < c->plan.num_stages; i++)
@@ -310,7 +310,7 @@ static void write_large_units(const pl_certificate *c, pl_layout *layout) {
         free(name.data);
         pl_text_format(&text, " (%s)", PL_GROUPED(c->large_units[i].bytes));
     }
-    pl_layout_empty_line(layout);
+    pl_text_add(&layout->text, "\n");
     pl_layout_entry(layout, "Bottleneck", "", 0, text);
 }
 
@@ -323,7 +323,7 @@ static void write_bottleneck(const pl_certificate *c, pl_layout *layout) {
     const bool is_too_large = c->plan.status == POPLINER_PLAN_INFEASIBLE;
     const uint64_t limit_bytes =
         c->plan.num_stages > 0 ? limit_of(c, marked_stage(c)) : c->plan.infeasibility.limit_bytes;
-    pl_layout_empty_line(layout);
+    pl_text_add(&layout->text, "\n");
     pl_layout_entry(layout, "Bottleneck", "", 0, place_text(c, d, layout));
     if (pl_certificate_has_verdicts(c) && !c->is_evaluation)
         pl_layout_entry(layout, "", "", 0,
@@ -436,10 +436,10 @@ popliner_status popliner_screen_answer(const popliner_certificate *callers,
     write_bottleneck(certificate, &layout);
     if (certificate->info.num_hints > 0 && bottleneck_of(certificate) == NULL &&
         certificate->num_large_units == 0)
-        pl_layout_empty_line(&layout);
+        pl_text_add(&layout.text, "\n");
     pl_hints_write(certificate->info.hints, certificate->info.num_hints, &layout);
     if (certificate->record != NULL)
         pl_layout_entry(&layout, "Verdict", "", 0, pl_text_of("%s", certificate->record));
     write_notes(certificate, &layout);
-    return pl_layout_finish(&layout, POPLINER_OK, text, error);
+    return pl_text_finish(&layout.text, POPLINER_OK, text, error);
 }

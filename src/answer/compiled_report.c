@@ -116,11 +116,11 @@ popliner_status popliner_screen_comparison(const popliner_comparison *callers,
     if (stages != NULL) {
         qsort(stages, c->info.num_stages, sizeof *stages, compare_missed);
         write_verdict(c, &stages[0], &layout);
-        pl_layout_empty_line(&layout);
+        pl_text_add(&layout.text, "\n");
     }
     for (size_t i = 0; stages != NULL && i < c->info.num_stages; i++)
         add_row(c, stages[i].stage, &grid);
     pl_grid_write(&grid, MOST_ROWS, "", &layout);
     free(stages);
-    return pl_layout_finish(&layout, POPLINER_OK, text, error);
+    return pl_text_finish(&layout.text, POPLINER_OK, text, error);
 }

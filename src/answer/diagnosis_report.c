@@ -218,7 +218,7 @@ popliner_status popliner_screen_diagnosis(const popliner_diagnosis *callers, dou
     pl_layout layout;
     pl_layout_begin(&layout, screen);
     write_verdict(diagnosis, allowed_percent, &layout);
-    pl_layout_empty_line(&layout);
+    pl_text_add(&layout.text, "\n");
     write_fullest(diagnosis, &layout);
     write_missing(diagnosis, &layout);
     write_layers(diagnosis, &layout);
@@ -226,5 +226,5 @@ popliner_status popliner_screen_diagnosis(const popliner_diagnosis *callers, dou
     write_suggestion(diagnosis, &layout);
     if (*more != '\0')
         pl_layout_entry(&layout, "More", "", 0, pl_text_of("%s", more));
-    return pl_layout_finish(&layout, POPLINER_OK, text, error);
+    return pl_text_finish(&layout.text, POPLINER_OK, text, error);
 }

@@ -394,9 +394,9 @@ popliner_status popliner_screen_splits(const popliner_split_table *callers,
     add_headline(&t, &headline);
     pl_layout_sentence(&layout, PL_TINT_BOLD, headline, (pl_text){0});
     if (t.num_rows > 0) {
-        pl_layout_empty_line(&layout);
+        pl_text_add(&layout.text, "\n");
         write_table(&t, &layout);
     }
     free(t.rows);
-    return pl_layout_finish(&layout, POPLINER_OK, text, error);
+    return pl_text_finish(&layout.text, POPLINER_OK, text, error);
 }

@@ -19,23 +19,14 @@ void pl_layout_begin(pl_layout *layout, const popliner_plot_options *screen) {
     pl_text_add(&layout->text, "");
 }
 
-popliner_status pl_layout_finish(pl_layout *layout, popliner_status status, char **result,
-                                 popliner_error *error) {
-    return pl_text_finish(&layout->text, status, result, error);
-}
-
 /* ---- Signs ----------------------------------------------------------------------------------- */
 
-typedef enum sign { SIGN_OVER, SIGN_LIMIT, SIGN_LINE, SIGN_MORE } sign;
+static const char *sign_of(const pl_layout *layout, const char *sign, const char *in_ascii) {
+    return layout->screen.is_ascii ? in_ascii : sign;
+}
 
-static const char *sign_of(const pl_layout *layout, sign which) {
-    static const char *const signs[][2] = {
-        [SIGN_OVER] = {"\u2593", "!"},
-        [SIGN_LIMIT] = {"\u2502", "|"},
-        [SIGN_LINE] = {"\u2500", "-"},
-        [SIGN_MORE] = {"\u2026", "..."},
-    };
-    return signs[which][layout->screen.is_ascii];
+static const char *dots_of(const pl_layout *layout) {
+    return sign_of(layout, "\u2026", "...");
 }
 
 static const char *tint_of(const pl_layout *layout, pl_tint tint) {
@@ -100,7 +91,7 @@ void pl_layout_add_name(const pl_layout *layout, pl_text *text, const char *name
     pl_text own = pl_text_of("%s", name);
     pl_text_make_printable(&own, "");
     const char *all = pl_text_string(&own);
-    const char *dots = sign_of(layout, SIGN_MORE);
+    const char *dots = dots_of(layout);
     const size_t length = pl_layout_width_of(all);
     const size_t num_dots = pl_layout_width_of(dots);
     const char *to = strstr(all, TO);
@@ -181,10 +172,6 @@ void pl_layout_entry(pl_layout *layout, const char *label, const char *subject,
     end_line(&layout->text, "");
 }
 
-void pl_layout_empty_line(pl_layout *layout) {
-    pl_text_add(&layout->text, "\n");
-}
-
 /* ---- Bars ------------------------------------------------------------------------------------ */
 
 /* Where everything of a bar is, in cells; that of the limit has none. */
@@ -234,11 +221,11 @@ static void add_bar_cell(const pl_layout *layout, const scale *s, size_t cell, s
     if (has_colour && cell == s->limit_cell)
         pl_text_add(text, "\x1b[31m");
     if (is_over)
-        pl_text_add(text, sign_of(layout, SIGN_OVER));
+        pl_text_add(text, sign_of(layout, "\u2593", "!"));
     else if (own > begin)
         pl_text_add(text, layout->screen.is_ascii ? "#" : eighths[pl_fewer(own - begin, 8)]);
     else
-        pl_text_add(text, most >= begin + 8 ? sign_of(layout, SIGN_LINE) : " ");
+        pl_text_add(text, most >= begin + 8 ? sign_of(layout, "\u2500", "-") : " ");
     if (has_colour && (cell + 1 == s->cells || own <= begin + 8))
         pl_text_add(text, "\x1b[39m");
 }
@@ -254,7 +241,7 @@ static void add_bar(const pl_layout *layout, const pl_grid_bar *bar, size_t widt
     }
     for (size_t cell = 0; cell <= s.cells; cell++) {
         if (cell == s.limit_cell)
-            pl_text_add(text, sign_of(layout, SIGN_LIMIT));
+            pl_text_add(text, sign_of(layout, "\u2502", "|"));
         if (cell < s.cells)
             add_bar_cell(layout, &s, cell, bar->bytes == 0 ? 0 : own, most, text);
     }
@@ -520,7 +507,7 @@ static void write_table(writing *w, size_t max_rows, const char *more) {
         has_names = has_names || *name_of(w, i) != '\0';
     for (size_t first = 0; first < w->grid->num_columns;) {
         if (first > 0)
-            pl_layout_empty_line(w->layout);
+            pl_text_add(&w->layout->text, "\n");
         first = find_shown(w, first);
         if (has_names)
             write_names(w);
@@ -528,7 +515,7 @@ static void write_table(writing *w, size_t max_rows, const char *more) {
             write_row(w, row);
     }
     if (w->num_rows > max_rows)
-        pl_text_format(&w->layout->text, "%s %s more%s%s\n", sign_of(w->layout, SIGN_MORE),
+        pl_text_format(&w->layout->text, "%s %s more%s%s\n", dots_of(w->layout),
                        PL_GROUPED(w->num_rows - max_rows), *more == '\0' ? "" : ": ", more);
 }
 

@@ -23,15 +23,13 @@ typedef enum pl_tint {
     PL_TINT_RED,
 } pl_tint;
 
-/* Begin with pl_layout_begin, end with pl_layout_finish. */
+/* Begin with pl_layout_begin, end with pl_text_finish of its text. */
 typedef struct pl_layout {
     popliner_plot_options screen; /* its width is that of the layout */
     pl_text text;
 } pl_layout;
 
 void pl_layout_begin(pl_layout *layout, const popliner_plot_options *screen);
-popliner_status pl_layout_finish(pl_layout *layout, popliner_status status, char **result,
-                                 popliner_error *error);
 
 /* ---- Sentences ------------------------------------------------------------------------------- */
 
@@ -43,8 +41,6 @@ void pl_layout_sentence(pl_layout *layout, pl_tint tint, pl_text bold, pl_text p
 enum { PL_LABEL_WIDTH = 12 };
 void pl_layout_entry(pl_layout *layout, const char *label, const char *subject,
                      size_t subject_width, pl_text words);
-
-void pl_layout_empty_line(pl_layout *layout);
 
 /* How many columns a text takes: one a character. */
 size_t pl_layout_width_of(const char *text);

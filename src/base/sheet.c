@@ -60,14 +60,14 @@ static void add_value(const pl_sheet *sheet, pl_text *text, const pl_cell *cell)
     case PL_CELL_TEXT:
         add_field(text, format, cell->value.text);
         break;
-    case PL_CELL_DIGITS:
-        pl_text_add(text, cell->value.text);
-        break;
     case PL_CELL_SIGNED:
         pl_text_format(text, "%" PRId64, cell->value.signed_number);
         break;
     case PL_CELL_REAL:
         pl_text_format(text, "%.6g", cell->value.real);
+        break;
+    case PL_CELL_RATIO:
+        pl_text_format(text, "%.6f", cell->value.real);
         break;
     }
 }
@@ -128,7 +128,7 @@ void pl_sheet_end_names(pl_sheet *sheet) {
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
 static void keep(pl_sheet *sheet, pl_cell cell) {
-    if (cell.kind == PL_CELL_TEXT || cell.kind == PL_CELL_DIGITS)
+    if (cell.kind == PL_CELL_TEXT)
         cell = (pl_cell){PL_CELL_TEXT, {pl_names_number(&sheet->names, cell.value.text)}};
     if (pl_arrays_grow(&sheet->arrays, &sheet->cells, sheet->num_cells + 1, sizeof cell))
         sheet->cells[sheet->num_cells++] = cell;
@@ -208,15 +208,10 @@ void pl_sheet_place(pl_sheet *sheet, uint32_t value) {
 }
 
 void pl_sheet_known_ratio(pl_sheet *sheet, bool is_known, uint64_t value, uint64_t divisor) {
-    pl_text text = {0};
-    if (divisor == 1 || !is_known) {
+    if (divisor == 1 || !is_known)
         pl_sheet_known(sheet, is_known, value);
-        return;
-    }
-    pl_text_format(&text, "%.6f", (double)value / (double)divisor);
-    sheet->text.failed = sheet->text.failed || text.failed;
-    write_cell(sheet, (pl_cell){PL_CELL_DIGITS, {.text = text.data}});
-    free(text.data);
+    else
+        write_cell(sheet, (pl_cell){PL_CELL_RATIO, {.real = (double)value / (double)divisor}});
 }
 
 void pl_sheet_words(pl_sheet *sheet, const char *value) {

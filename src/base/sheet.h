@@ -41,7 +41,7 @@ typedef enum pl_cell_kind {
     PL_CELL_TEXT,
     PL_CELL_SIGNED,
     PL_CELL_REAL,
-    PL_CELL_DIGITS, /* a text that is a number; stored as a text */
+    PL_CELL_RATIO, /* a real number with six decimals */
 } pl_cell_kind;
 
 typedef struct pl_cell {

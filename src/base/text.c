@@ -267,34 +267,39 @@ pl_shared_ends pl_names_shared_ends(const char *const *names, const uint8_t *is_
                                     size_t count) {
     enum { SHORT = 12 };
     const char *first = NULL;
+    size_t first_length = 0;
     size_t num_named = 0;
     size_t longest = 0;
     size_t shortest = SIZE_MAX;
     const pl_shared_ends none = {.is_counted = is_counted};
     pl_shared_ends ends = none;
     for (size_t i = 0; i < count; i++) {
+        const char *name = names[i];
+        const size_t length = strlen(name);
+        size_t begin = 0;
+        size_t end = 0;
         if (!is_numbered(&none, names, i))
             continue;
-        const size_t length = strlen(names[i]);
-        const size_t all = first == NULL ? 0 : strlen(first);
-        if (first == NULL) {
-            first = names[i];
-            ends.begin = ends.end = length;
+        if (num_named++ == 0) {
+            first = name;
+            ends.begin = ends.end = first_length = length;
         }
-        longest = length > longest ? length : longest;
-        shortest = length < shortest ? length : shortest;
-        for (size_t k = 0; k < ends.begin; k++)
-            ends.begin = k < length && names[i][k] == first[k] ? ends.begin : k;
-        for (size_t k = 0; num_named > 0 && k < ends.end; k++)
-            ends.end = k < length && names[i][length - 1 - k] == first[all - 1 - k] ? ends.end : k;
-        num_named++;
+        longest = pl_more(longest, length);
+        shortest = pl_fewer(shortest, length);
+        while (begin < ends.begin && name[begin] == first[begin])
+            begin++;
+        while (end < pl_fewer(ends.end, length) &&
+               name[length - 1 - end] == first[first_length - 1 - end])
+            end++;
+        ends.begin = begin;
+        ends.end = end;
     }
     if (num_named < 2 || longest <= SHORT)
         return none;
     while (ends.begin > 0 &&
            (is_digit(first[ends.begin - 1]) || pl_is_within_character(first[ends.begin])))
         ends.begin--;
-    const char *end = first + strlen(first);
+    const char *end = first + first_length;
     while (ends.end > 0 &&
            (is_digit(*(end - ends.end)) || pl_is_within_character(*(end - ends.end))))
         ends.end--;

@@ -182,7 +182,7 @@ static void write_table(const pl_changes *c, const char *more, pl_layout *layout
     if (count > first)
         qsort(listed + first, count - first, sizeof *listed, compare_changes);
     if (count > 0)
-        pl_layout_empty_line(layout);
+        pl_text_add(&layout->text, "\n");
     for (size_t i = 0; i < count; i++)
         add_row(c, listed[i], &grid);
     if (count > 0) {
@@ -200,7 +200,7 @@ static void write_sides(const pl_changes *c, pl_layout *layout) {
     for (int side = 0; side < PL_NUM_SIDES; side++) {
         const pl_compared_side *s = &c->sides[side];
         if (side == 0)
-            pl_layout_empty_line(layout);
+            pl_text_add(&layout->text, "\n");
         pl_layout_entry(layout, labels[side], "", 0,
                         pl_text_of("%s%s%s; the fullest tile is tile %zu", s->name,
                                    *s->poplar_version == '\0' ? "" : ", Poplar ", s->poplar_version,
@@ -247,5 +247,5 @@ popliner_status popliner_screen_changes(const popliner_changes *callers, const c
     if (changes->info.num_changed > 0)
         write_sides(changes, &layout);
     write_device(changes, &layout);
-    return pl_layout_finish(&layout, POPLINER_OK, text, error);
+    return pl_text_finish(&layout.text, POPLINER_OK, text, error);
 }

@@ -224,7 +224,7 @@ static void write_headline(const table *t, const char *headline, size_t ranking,
         pl_text_add(&text, headline);
     }
     pl_layout_sentence(layout, PL_TINT_BOLD, text, (pl_text){0});
-    pl_layout_empty_line(layout);
+    pl_text_add(&layout->text, "\n");
 }
 
 /* ---- fitting ---- */
@@ -362,5 +362,5 @@ popliner_status popliner_screen_table(const char *headline, const char *rows, si
     }
     layout.text.failed = layout.text.failed || t.arrays.failed;
     pl_arrays_free(&t.arrays);
-    return pl_layout_finish(&layout, POPLINER_OK, text, error);
+    return pl_text_finish(&layout.text, POPLINER_OK, text, error);
 }
