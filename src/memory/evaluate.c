@@ -17,15 +17,12 @@ static void set_steady(const pl_estimation *estimation, size_t number,
                        pl_stage_tile *tile) {
     const pl_account *account = estimation->digest->account;
     const uint64_t *fixed_code_bytes = estimation->digest->tiles[number].fixed_code_bytes;
-    uint64_t *bytes = tile->part_bytes;
     uint64_t fixed_bytes = account->fixed_bytes[number];
-    memset(bytes, 0, sizeof tile->part_bytes);
+    *tile = (pl_stage_tile){.tile = number, .placed.apart = apart_bytes};
+    uint64_t *bytes = tile->part_bytes;
     bytes[POPLINER_PART_VARIABLES] = sum_bytes[PL_SUM_DATA];
     bytes[POPLINER_PART_PARAMETERS] = sum_bytes[PL_SUM_PARAMETERS];
     bytes[POPLINER_PART_ACCUMULATORS] = estimation->accumulator_factor * sum_bytes[PL_SUM_TRAINED];
-    tile->tile = number;
-    tile->own_code_bytes = 0;
-    tile->placed = (pl_placed_bytes){.apart = apart_bytes};
     tile->placed.always = sum_bytes[PL_SUM_DATA] + fixed_bytes + bytes[POPLINER_PART_ACCUMULATORS];
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
         uint64_t *code_bytes = &bytes[PL_FIRST_CODE + group];
@@ -97,33 +94,30 @@ static void raise_peak(pass_peak *peak, const pl_digest_peak *segment, uint64_t 
         *peak = (pass_peak){segment, bytes};
 }
 
-static pl_live_peak peak_of(const pass_peak *pass, uint64_t buffer_bytes) {
-    if (pass->segment == NULL)
-        return (pl_live_peak){0, 0, 0, 0};
-    return (pl_live_peak){pass->bytes, pass->bytes > 0 ? pass->segment->unexplained_bytes : 0,
-                          buffer_bytes, pass->segment->step};
-}
-
-/* Returns the pass with the largest peak, the first of equals. */
-static int largest_pass(const pass_peak peaks[NUM_PASSES],
-                        const uint64_t buffer_bytes[NUM_PASSES]) {
-    const pass_peak *before = &peaks[BEFORE_TURN];
-    const pass_peak *after = &peaks[FROM_TURN];
-    if (before->segment == NULL || after->segment == NULL)
-        return before->segment == NULL ? FROM_TURN : BEFORE_TURN;
-    return after->bytes + buffer_bytes[FROM_TURN] > before->bytes + buffer_bytes[BEFORE_TURN]
-               ? FROM_TURN
-               : BEFORE_TURN;
+/* Returns the largest peak of both passes with the buffers of each, the first of equals. */
+static pl_live_peak largest_of(const pass_peak peaks[NUM_PASSES],
+                               const uint64_t buffer_bytes[NUM_PASSES]) {
+    const pass_peak *largest = NULL;
+    pl_live_peak result = {0};
+    for (int pass = 0; pass < NUM_PASSES; pass++) {
+        const pass_peak *own = &peaks[pass];
+        if (own->segment == NULL || (largest != NULL && own->bytes + buffer_bytes[pass] <=
+                                                            result.bytes + result.buffer_bytes))
+            continue;
+        largest = own;
+        result = (pl_live_peak){own->bytes, own->bytes > 0 ? own->segment->unexplained_bytes : 0,
+                                buffer_bytes[pass], own->segment->step};
+    }
+    return result;
 }
 
 static const uint64_t no_buffers[NUM_PASSES] = {0, 0};
 
-/* Finds the peak of both passes, without and with the buffers of each. */
+/* Finds the peaks without and with buffers. */
 static void find_peaks(const pass_peak peaks[NUM_PASSES], const uint64_t buffer_bytes[NUM_PASSES],
                        pl_stage_tile *result) {
-    const int buffered = largest_pass(peaks, buffer_bytes);
-    result->plain = peak_of(&peaks[largest_pass(peaks, no_buffers)], 0);
-    result->buffered = peak_of(&peaks[buffered], buffer_bytes[buffered]);
+    result->plain = largest_of(peaks, no_buffers);
+    result->buffered = largest_of(peaks, buffer_bytes);
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */

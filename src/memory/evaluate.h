@@ -20,7 +20,7 @@ typedef struct pl_live_peak {
 /* The bytes of stages on one IPU on a tile, as measured: before any estimate. */
 typedef struct pl_stage_tile {
     size_t tile;
-    /* What does not depend on steps. Without buffers, stash and layout. */
+    /* The bytes that do not depend on steps. Without buffers, stash and layout. */
     uint64_t part_bytes[POPLINER_NUM_PARTS];
     uint64_t own_code_bytes; /* of all groups */
     pl_placed_bytes placed;  /* including unattributed code and data */

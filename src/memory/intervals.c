@@ -257,20 +257,21 @@ popliner_status pl_stage_details_find_variables(pl_stage_details *details, pl_st
     if (details->variables != NULL)
         return POPLINER_OK;
     meter->arrays.failed = false;
+    popliner_interval *stages = pl_arrays_new(&own, largest->num_intervals, sizeof *stages);
     pl_largest_query *queries = pl_arrays_new(&own, largest->num_pieces, sizeof *queries);
     pl_detail_variables *variables =
         pl_arrays_new(&details->arrays, largest->num_pieces, sizeof *variables);
     meter->arrays.failed = meter->arrays.failed || own.failed || variables == NULL;
-    for (uint32_t first = 0; !meter->arrays.failed && first < details->num_units; first++)
-        for (uint32_t last = first; last < details->num_units; last++) {
-            const uint64_t *start =
-                &largest->start[pl_triangle_place(details->num_units, first, last)];
-            for (uint64_t i = start[0]; i < start[1]; i++)
+    for (size_t first = 0; !meter->arrays.failed && first < details->num_units; first++)
+        for (size_t last = first; last < details->num_units; last++) {
+            const size_t place = pl_triangle_place(details->num_units, first, last);
+            stages[place] = (popliner_interval){first, last, 1};
+            for (uint64_t i = largest->start[place]; i < largest->start[place + 1]; i++)
                 queries[i] = (pl_largest_query){(uint32_t)largest->pieces[i].tile,
-                                                (uint32_t)largest->pieces[i].step, first, last, i};
+                                                (uint32_t)largest->pieces[i].step, &stages[place],
+                                                1, &variables[i]};
         }
-    pl_largest_find(meter, (size_t)details->key.live, queries, largest->num_pieces, NULL, 0,
-                    variables);
+    pl_largest_find(meter, (size_t)details->key.live, queries, largest->num_pieces);
     pl_arrays_free(&own);
     details->arrays.failed = false;
     if (meter->arrays.failed)

@@ -101,9 +101,7 @@ static int compare_queries(const void *left, const void *right) {
     const pl_largest_query *b = right;
     if (a->tile != b->tile)
         return a->tile < b->tile ? -1 : 1;
-    if (a->step != b->step)
-        return a->step < b->step ? -1 : 1;
-    return (a->place > b->place) - (a->place < b->place);
+    return (a->step > b->step) - (a->step < b->step);
 }
 
 /* Lists those of variables[count] that are live at a step, in the same order; returns their
@@ -117,11 +115,11 @@ static size_t list_live(const pl_digest *digest, size_t live, const tile_variabl
     return num_live;
 }
 
-static void mark_units(const pl_digest *digest, size_t first_unit, size_t last_unit,
-                       uint64_t *units) {
-    for (size_t unit = first_unit; unit <= last_unit; unit++)
-        if (pl_chain_has_data(digest->chain, unit))
-            pl_bits_add(units, unit);
+static void mark_units(const pl_chain *chain, const pl_largest_query *query, uint64_t *units) {
+    for (size_t i = 0; i < query->num_stages; i++)
+        for (size_t unit = query->stages[i].first_unit; unit <= query->stages[i].last_unit; unit++)
+            if (pl_chain_has_data(chain, unit))
+                pl_bits_add(units, unit);
 }
 
 /* Picks the first of these variables, largest first, that count as data of the units. */
@@ -140,9 +138,7 @@ static void pick(const pl_digest *digest, size_t live, const tile_variable *cons
     }
 }
 
-void pl_largest_find(pl_stage_meter *meter, size_t live, pl_largest_query *queries, size_t count,
-                     const popliner_interval *stages, size_t num_stages,
-                     pl_detail_variables *picked) {
+void pl_largest_find(pl_stage_meter *meter, size_t live, pl_largest_query *queries, size_t count) {
     const pl_digest *digest = &meter->digest;
     size_t max_variables = 0;
     size_t num_variables = 0;
@@ -167,11 +163,8 @@ void pl_largest_find(pl_stage_meter *meter, size_t live, pl_largest_query *queri
         if (is_new || query->step != queries[i - 1].step)
             num_live = list_live(digest, live, variables, num_variables, query->step, listed);
         memset(units, 0, key_size);
-        if (stages == NULL)
-            mark_units(digest, query->first_unit, query->last_unit, units);
-        for (size_t k = 0; k < num_stages; k++)
-            mark_units(digest, stages[k].first_unit, stages[k].last_unit, units);
-        pick(digest, live, listed, num_live, query->step, units, &picked[query->place]);
+        mark_units(digest->chain, query, units);
+        pick(digest, live, listed, num_live, query->step, units, query->picked);
     }
     pl_arrays_end(&own, &meter->arrays);
 }

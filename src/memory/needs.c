@@ -35,18 +35,12 @@ static uint64_t element_from(const popliner_profile *p, uint64_t address) {
     return address;
 }
 
-/* Returns the lowest address of an element without code, if executable_bytes of code are on a tile;
- * the end of the code if there is none. */
-static uint64_t data_begin(const popliner_profile *p, uint64_t executable_bytes) {
-    return element_from(p, RESERVED_BYTES + executable_bytes);
-}
-
 /* Returns what code leaves of its last memory element, and the bytes that are kept free below it;
- * 0 without code, which then begins nowhere. */
+ * 0 without code, which then begins nowhere, and after the last element. */
 static uint64_t left_by_code(const popliner_profile *p, uint64_t executable_bytes) {
-    if (p == NULL || executable_bytes == 0)
-        return 0;
-    return data_begin(p, executable_bytes) - executable_bytes;
+    return p == NULL || executable_bytes == 0
+               ? 0
+               : element_from(p, RESERVED_BYTES + executable_bytes) - executable_bytes;
 }
 
 /* The variables of a tile. */
@@ -166,11 +160,12 @@ static void lay_out_stage(const pl_need_rule *rule, const pl_overhead *layout,
     line->copy_bytes += pl_overhead_fragments(layout, line->copy_bytes);
     if (rule->profile == NULL || executable_bytes == 0)
         return;
-    const uint64_t begin = data_begin(rule->profile, executable_bytes);
-    line->bytes += begin + more_bytes - executable_bytes;
+    const uint64_t left_bytes = left_by_code(rule->profile, executable_bytes);
+    line->bytes += left_bytes + more_bytes;
     if (placed->apart == 0)
         return;
-    const uint64_t apart = element_from(rule->profile, begin + placed->always);
+    const uint64_t apart =
+        element_from(rule->profile, executable_bytes + left_bytes + placed->always);
     line->bytes = pl_larger(line->bytes, apart + placed->apart);
 }
 

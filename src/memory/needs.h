@@ -77,8 +77,8 @@ static inline uint64_t pl_need_line_layout(const pl_need_line *line, uint64_t co
     return line->layout_bytes + copies * line->copy_layout_bytes;
 }
 
-/* What a tile needs with any number of copies is the larger of two lines: of a stage without
- * copies, which has no copy_bytes, and of one from which what they store is freed. */
+/* With any number of copies a tile needs the larger of two lines: that of a stage without copies,
+ * which has no copy_bytes, and that of one from which what they store is freed. */
 enum { PL_LINE_WITHOUT_COPIES, PL_LINE_WITH_COPIES, PL_NUM_LINES };
 
 /* Sets what an estimate of a tile with this layout tells in lines[PL_NUM_LINES]: bytes, copy_bytes,

@@ -56,17 +56,6 @@ uint64_t pl_tile_part_bytes(const popliner_stage_detail *detail, size_t part) {
     return *(const uint64_t *)(const void *)((const char *)detail + pl_tile_parts[part].place);
 }
 
-void pl_detail_sums_at(const pl_detail_sums *sums, size_t copies, uint64_t *part_bytes) {
-    const uint64_t *bytes = sums->bytes;
-    memcpy(part_bytes, bytes, POPLINER_NUM_PARTS * sizeof *part_bytes);
-    part_bytes[POPLINER_PART_STASH] *= copies;
-    part_bytes[POPLINER_PART_LAYOUT] += copies * bytes[PL_SUM_COPY_LAYOUT];
-    if (copies > 0) {
-        part_bytes[POPLINER_PART_STASH] -= bytes[PL_SUM_FREED];
-        part_bytes[POPLINER_PART_LAYOUT] -= bytes[PL_SUM_FREED_LAYOUT];
-    }
-}
-
 int pl_code_group(const popliner_profile *profile, size_t category) {
     const pl_category own = (pl_category)profile->category[category];
     if (own == PL_CATEGORY_VERTEX_FIELD_DATA || own == PL_CATEGORY_COPY_DESCRIPTOR)

@@ -81,7 +81,4 @@ typedef struct pl_detail_sums {
     uint64_t bytes[PL_NUM_DETAIL_SUMS];
 } pl_detail_sums;
 
-/* Sets part_bytes[POPLINER_NUM_PARTS] to what sums are with so many copies. */
-void pl_detail_sums_at(const pl_detail_sums *sums, size_t copies, uint64_t *part_bytes);
-
 #endif

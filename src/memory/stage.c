@@ -346,13 +346,24 @@ static void measure_tiles(ipu *own, unsigned needs, popliner_stage_memory *memor
     }
 }
 
-/* Like measure_tiles, of stages of a pipeline. */
+/* Lists the largest variables of the stages on the fullest tile. */
+static void find_largest(const ipu *own, popliner_stage_detail *d) {
+    pl_detail_variables found = {0};
+    pl_largest_query query = {(uint32_t)d->tile, (uint32_t)d->step, own->stages, own->num_stages,
+                              &found};
+    pl_largest_find(own->meter, own->estimation.live, &query, 1);
+    pl_detail_variables_name(&found, own->meter->chain->profile, d);
+}
+
+/* Like measure_tiles, of stages of a pipeline; with the variables if `finds_variables`. */
 static popliner_status measure_ipu(pl_stage_meter *meter, const popliner_pipeline *pipeline,
                                    const popliner_interval *stages, size_t num_stages,
-                                   unsigned needs, popliner_stage_memory *memory,
-                                   popliner_stage_detail *detail, popliner_error *error) {
+                                   unsigned needs, bool finds_variables,
+                                   popliner_stage_memory *memory, popliner_stage_detail *detail,
+                                   popliner_error *error) {
     const bool is_limited =
         num_stages > 1 && meter->popliner == NULL && (needs >> POPLINER_NEED_MOST & 1) != 0;
+    const size_t num_tiles = meter->chain->profile->target.num_tiles;
     popliner_status status = POPLINER_OK;
     ipu own = {.largest_most_bytes = is_limited ? 0 : UINT64_MAX};
     *detail = (popliner_stage_detail){0};
@@ -366,13 +377,14 @@ static popliner_status measure_ipu(pl_stage_meter *meter, const popliner_pipelin
     if (status != POPLINER_OK)
         return status;
     begin_ipu(&own, meter, pipeline, stages, num_stages);
-    if (meter->arrays.failed ||
-        (memory != NULL && !begin_memory(memory, meter->chain->profile->target.num_tiles)))
-        status = pl_fail_memory(error, "the memory of a stage");
-    else
+    if (memory != NULL && !begin_memory(memory, num_tiles))
+        meter->arrays.failed = true;
+    if (!meter->arrays.failed)
         measure_tiles(&own, needs, memory, detail);
+    if (finds_variables && num_tiles > 0)
+        find_largest(&own, detail);
     pl_arrays_free(&own.arrays);
-    return status;
+    return meter->arrays.failed ? pl_fail_memory(error, "the memory of a stage") : POPLINER_OK;
 }
 
 popliner_status pl_stage_measure_peak(pl_stage_meter *meter, const popliner_pipeline *pipeline,
@@ -381,21 +393,9 @@ popliner_status pl_stage_measure_peak(pl_stage_meter *meter, const popliner_pipe
                                       popliner_error *error) {
     popliner_stage_detail detail;
     const popliner_status status =
-        measure_ipu(meter, pipeline, stages, num_stages, 1u << need, NULL, &detail, error);
+        measure_ipu(meter, pipeline, stages, num_stages, 1u << need, false, NULL, &detail, error);
     *peak_bytes = detail.need_bytes[need];
     return status;
-}
-
-/* Lists the largest variables of the stages on the fullest tile. */
-static void find_largest(pl_stage_meter *meter, const popliner_pipeline *pipeline,
-                         const popliner_interval *stages, size_t num_stages,
-                         popliner_stage_detail *d) {
-    pl_estimation estimation;
-    pl_detail_variables found = {0};
-    pl_largest_query query = {.tile = (uint32_t)d->tile, .step = (uint32_t)d->step};
-    pl_estimation_find(meter, pipeline, 1, &estimation);
-    pl_largest_find(meter, estimation.live, &query, 1, stages, num_stages, &found);
-    pl_detail_variables_name(&found, meter->chain->profile, d);
 }
 
 popliner_status pl_stage_measure(pl_stage_meter *meter, const popliner_pipeline *pipeline,
@@ -404,12 +404,9 @@ popliner_status pl_stage_measure(pl_stage_meter *meter, const popliner_pipeline 
                                  popliner_error *error) {
     enum { ALL_NEEDS = (1 << POPLINER_NUM_NEEDS) - 1 };
     popliner_stage_detail d;
-    PL_TRY(measure_ipu(meter, pipeline, stages, num_stages, ALL_NEEDS, memory, &d, error));
-    if (detail != NULL && meter->chain->profile->target.num_tiles > 0)
-        find_largest(meter, pipeline, stages, num_stages, &d);
-    if (meter->arrays.failed)
-        return pl_fail_memory(error, "the largest variables of a stage");
-    if (detail != NULL)
+    const popliner_status status = measure_ipu(meter, pipeline, stages, num_stages, ALL_NEEDS,
+                                               detail != NULL, memory, &d, error);
+    if (status == POPLINER_OK && detail != NULL)
         *detail = d;
-    return POPLINER_OK;
+    return status;
 }

@@ -61,19 +61,16 @@ bool pl_stage_meter_find_sums(pl_stage_meter *meter);
 typedef struct pl_largest_query {
     uint32_t tile;
     uint32_t step;
-    uint32_t first_unit;
-    uint32_t last_unit;
-    size_t place; /* in the results */
+    const popliner_interval *stages;
+    size_t num_stages;
+    pl_detail_variables *picked; /* the result, empty before */
 } pl_largest_query;
 
-/* Lists the largest variables for each query in picked[query.place], which are empty before: by
- * size, then by number; also variables that no operation touches, or that pass through. Of a meter
- * that has a digest, whose live ranges count in a way (memory/digest.h). Sorts the
- * queries. stages[num_stages], unless NULL, replace the units of all queries. Cost: for each tile
- * sorting its variables, and a pass over them for each step. */
-void pl_largest_find(pl_stage_meter *meter, size_t live, pl_largest_query *queries, size_t count,
-                     const popliner_interval *stages, size_t num_stages,
-                     pl_detail_variables *picked);
+/* Lists the largest variables for each query: by size, then by number; also variables that no
+ * operation touches, or that pass through. Of a meter that has a digest, whose live ranges count in
+ * a way (memory/digest.h). Sorts the queries. Cost: for each tile sorting its variables, and a pass
+ * over them for each step. */
+void pl_largest_find(pl_stage_meter *meter, size_t live, pl_largest_query *queries, size_t count);
 
 /* ---- Stages ---------------------------------------------------------------------------------- */
 

@@ -284,6 +284,18 @@ void pl_stage_detail_set_tile(popliner_stage_detail *d, const pl_need_line *line
     d->tile_live_bytes = live_bytes;
 }
 
+/* Sets part_bytes[POPLINER_NUM_PARTS] to what sums are with so many copies. */
+static void set_parts(const pl_detail_sums *sums, size_t copies, uint64_t *part_bytes) {
+    const uint64_t *bytes = sums->bytes;
+    memcpy(part_bytes, bytes, POPLINER_NUM_PARTS * sizeof *part_bytes);
+    part_bytes[POPLINER_PART_STASH] *= copies;
+    part_bytes[POPLINER_PART_LAYOUT] += copies * bytes[PL_SUM_COPY_LAYOUT];
+    if (copies > 0) {
+        part_bytes[POPLINER_PART_STASH] -= bytes[PL_SUM_FREED];
+        part_bytes[POPLINER_PART_LAYOUT] -= bytes[PL_SUM_FREED_LAYOUT];
+    }
+}
+
 popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
                                            const popliner_profile *profile,
                                            const popliner_pipeline *pipeline,
@@ -293,7 +305,7 @@ popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
     const pl_peak_envelope *expected = &details->largest[POPLINER_NEED_EXPECTED];
     const pl_need_line *largest = pl_peak_envelope_find(expected, place, copies);
     popliner_stage_detail d = {0};
-    pl_detail_sums_at(&details->sums[place], copies, d.part_bytes);
+    set_parts(&details->sums[place], copies, d.part_bytes);
     d.total_bytes = pl_parts_sum(d.part_bytes);
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
         size_t own_copies = pipeline == NULL ? 0
