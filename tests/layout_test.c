@@ -142,6 +142,12 @@ static void names_lack_their_middle(void **state) {
     assert_name("Überschuß", 9, true, "Überschuß"); /* ASCII is what is drawn, not names */
     assert_name("Überschuß", 8, true, "Übe...uß");
     assert_name("a\x1b[31mb\n", 20, false, "a\\u001b[31mb\\n");
+    /* wide characters take two columns, combining ones none (Unicode's EastAsianWidth.txt) */
+    assert_name("词嵌入层", 8, false, "词嵌入层");
+    assert_name("词嵌入层", 7, false, "词…入层");
+    assert_name("词嵌入层", 6, false, "词…层");
+    assert_name("te\u0301nse", 5, false, "te\u0301nse");
+    assert_name("te\u0301nse", 4, false, "te\u0301…e");
 }
 
 /* ---- sentences and entries ---- */

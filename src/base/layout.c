@@ -40,12 +40,13 @@ static const char *tint_end(const pl_layout *layout, pl_tint tint) {
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
-/* How many characters are in the first `length` bytes of a text. */
+/* How many columns the first `length` bytes of a text take. */
 static size_t width_of(const char *text, size_t length) {
-    size_t width = 0;
-    for (const char *end = text + length; text < end; text++)
-        width += !pl_is_within_character(*text);
-    return width;
+    size_t all = 0;
+    size_t width;
+    for (const char *end = text + length; text < end; all += width)
+        text += pl_utf8_width(text, &width);
+    return all;
 }
 
 size_t pl_layout_width_of(const char *text) {
@@ -64,9 +65,16 @@ static void end_line(pl_text *text, const char *end) {
     pl_text_add(text, "\n");
 }
 
-static const char *skip(const char *text, size_t count) {
-    for (; *text != '\0' && (count > 0 || pl_is_within_character(*text)); text++)
-        count -= !pl_is_within_character(*text);
+/* Skips as many characters as the first `columns` columns have room for, or with `is_whole` all
+ * that reach into them. */
+static const char *skip_columns(const char *text, size_t columns, bool is_whole) {
+    size_t at = 0;
+    for (size_t width; *text != '\0'; at += width) {
+        const size_t length = pl_utf8_width(text, &width);
+        if (width > 0 && (is_whole ? at : at + width - 1) >= columns)
+            break;
+        text += length;
+    }
     return text;
 }
 
@@ -99,10 +107,10 @@ void pl_layout_add_name(const pl_layout *layout, pl_text *text, const char *name
     if (length > width && to != NULL && width >= LEAST_NAMES) {
         add_names(layout, text, all, to, width);
     } else if (length <= width || width <= num_dots) {
-        pl_text_append(text, all, (size_t)(skip(all, width) - all));
+        pl_text_append(text, all, (size_t)(skip_columns(all, width, false) - all));
     } else {
         const size_t head = (width - num_dots + 1) / 2;
-        const char *end = skip(all, head);
+        const char *end = skip_columns(all, head, false);
         const char *slash = end;
         while (slash > all && slash[-1] != '/' && slash + PART > end)
             slash--;
@@ -110,7 +118,7 @@ void pl_layout_add_name(const pl_layout *layout, pl_text *text, const char *name
         pl_text_append(text, all, (size_t)(end - all));
         pl_text_add(text, dots);
         const size_t used = length - pl_layout_width_of(end) + num_dots;
-        const char *rest = skip(all, length - (width - used));
+        const char *rest = skip_columns(all, length - (width - used), true);
         slash = rest + strcspn(rest, "/");
         pl_text_add(text, *slash == '/' && slash < rest + PART ? slash : rest);
     }

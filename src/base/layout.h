@@ -42,7 +42,7 @@ enum { PL_LABEL_WIDTH = 12 };
 void pl_layout_entry(pl_layout *layout, const char *label, const char *subject,
                      size_t subject_width, pl_text words);
 
-/* How many columns a text takes: one a character. */
+/* How many columns a text takes. */
 size_t pl_layout_width_of(const char *text);
 
 /* Adds a printable name of at most `width` characters. A longer one lacks its middle, if possible

@@ -42,6 +42,35 @@ bool pl_utf8_is_control(uint32_t c) {
            (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
+/* Ranges of characters that take no column (combining and joining ones), and two (East Asian wide
+ * and full-width ones, and pictures), of the scripts that names are mostly written in. */
+static const struct {
+    uint32_t first;
+    uint32_t last;
+    size_t width;
+} WIDTHS[] = {
+    {0x0300, 0x036f, 0},   {0x0483, 0x0489, 0},   {0x0591, 0x05bd, 0},   {0x0610, 0x061a, 0},
+    {0x064b, 0x065f, 0},   {0x06d6, 0x06dc, 0},   {0x0900, 0x0902, 0},   {0x093a, 0x093a, 0},
+    {0x093c, 0x093c, 0},   {0x0941, 0x0948, 0},   {0x094d, 0x094d, 0},   {0x0e31, 0x0e31, 0},
+    {0x0e34, 0x0e3a, 0},   {0x0e47, 0x0e4e, 0},   {0x1100, 0x115f, 2},   {0x1160, 0x11ff, 0},
+    {0x1ab0, 0x1aff, 0},   {0x1dc0, 0x1dff, 0},   {0x200b, 0x200f, 0},   {0x2060, 0x2064, 0},
+    {0x20d0, 0x20ff, 0},   {0x2e80, 0x303e, 2},   {0x3041, 0x33ff, 2},   {0x3400, 0x4dbf, 2},
+    {0x4e00, 0x9fff, 2},   {0xa000, 0xa4cf, 2},   {0xac00, 0xd7a3, 2},   {0xf900, 0xfaff, 2},
+    {0xfe00, 0xfe0f, 0},   {0xfe20, 0xfe2f, 0},   {0xfe30, 0xfe6f, 2},   {0xfeff, 0xfeff, 0},
+    {0xff00, 0xff60, 2},   {0xffe0, 0xffe6, 2},   {0x1f300, 0x1f64f, 2}, {0x1f680, 0x1f6fc, 2},
+    {0x1f900, 0x1faff, 2}, {0x20000, 0x3fffd, 2}, {0xe0100, 0xe01ef, 0},
+};
+
+size_t pl_utf8_width(const char *text, size_t *width) {
+    uint32_t c = 0;
+    const size_t length = pl_utf8_decode(text, &c);
+    *width = 1;
+    for (size_t i = 0; i < sizeof WIDTHS / sizeof *WIDTHS && WIDTHS[i].first <= c; i++)
+        if (c <= WIDTHS[i].last)
+            *width = WIDTHS[i].width;
+    return length == 0 ? 1 : length;
+}
+
 /* ---- For programs ---------------------------------------------------------------------------- */
 
 void pl_text_add_instead(pl_text *text, const char *value, pl_stand_in *stand_in) {

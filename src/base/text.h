@@ -18,6 +18,10 @@ size_t pl_utf8_decode(const char *text, uint32_t *character);
  * paragraph separators, and changes of the text's direction. */
 bool pl_utf8_is_control(uint32_t character);
 
+/* Returns the length of the first character of a non-empty text, 1 where it is none, and sets how
+ * many columns of a terminal it takes: 0 for those that combine, 2 for wide ones. */
+size_t pl_utf8_width(const char *text, size_t *width);
+
 /* ---- For programs ---------------------------------------------------------------------------- */
 
 /* U+FFFD. */
