@@ -9,18 +9,20 @@
 #include "pipeline/pipeline.h"
 #include "solve/ipus.h"
 #include "solve/options.h"
-#include "solve/shared/shared.h"
 #include "solve/variant_choices.h"
 
 struct pl_chooser {
     const pl_choices *of;
     pl_variant_search *variants; /* NULL: ways */
     pl_cost_order *orders;       /* [ways] */
-    pl_shared *of_ways;          /* [ways]: the measured stages */
     pl_wish wish;                /* of splits that are evaluated */
-    popliner_interval *placed;   /* [stages of the device map, or 1]: scratch */
-    uint64_t *cycles;            /* as many */
-    pl_arrays arrays;            /* own the arrays */
+    /* [stages of the device map, or 1]: scratch of an IPU */
+    popliner_interval *stages;
+    popliner_interval *placed; /* the same with their places in the costs */
+    uint64_t *links;           /* what their cuts take */
+    uint64_t *cycles;
+    pl_text *texts;
+    pl_arrays arrays; /* own the arrays */
     popliner_status failed;
     popliner_error error;
 };
@@ -57,9 +59,11 @@ popliner_status pl_chooser_create(pl_problem *problem, popliner_error *error) {
     c->of = of;
     c->wish.limits = pl_filter_without_memory().limits;
     c->orders = pl_arrays_new(&c->arrays, of->ways.count, sizeof *c->orders);
-    c->of_ways = pl_arrays_new(&c->arrays, of->ways.count, sizeof *c->of_ways);
+    c->stages = pl_arrays_new(&c->arrays, num_mapped + 1, sizeof *c->stages);
     c->placed = pl_arrays_new(&c->arrays, num_mapped + 1, sizeof *c->placed);
+    c->links = pl_arrays_new(&c->arrays, num_mapped + 1, sizeof *c->links);
     c->cycles = pl_arrays_new(&c->arrays, num_mapped + 1, sizeof *c->cycles);
+    c->texts = pl_arrays_new(&c->arrays, num_mapped + 1, sizeof *c->texts);
     if (c->arrays.failed)
         return fail_memory(error);
     for (size_t i = 0; i < of->ways.count; ++i) {
@@ -80,10 +84,8 @@ popliner_status pl_chooser_create(pl_problem *problem, popliner_error *error) {
 void pl_chooser_free(pl_chooser *chooser) {
     if (chooser == NULL)
         return;
-    for (size_t i = 0; !chooser->arrays.failed && i < chooser->of->ways.count; ++i) {
+    for (size_t i = 0; !chooser->arrays.failed && i < chooser->of->ways.count; ++i)
         pl_cost_order_clear(&chooser->orders[i]);
-        pl_shared_free(&chooser->of_ways[i]);
-    }
     pl_variant_search_free(chooser->variants);
     pl_arrays_free(&chooser->arrays);
     free(chooser);
@@ -233,124 +235,82 @@ bool pl_chooser_allows(const pl_stage_rule *rule, size_t first_unit, size_t end_
 
 /* ---- choices ---- */
 
-/* Stages of an IPU that choose together. */
-typedef struct group {
-    const pl_problem *problem;
-    const popliner_interval *stages; /* [count]: ascending */
-    const popliner_interval *placed; /* [count]: with their places in the costs */
-    size_t count;
-    size_t num_stages; /* of the split */
-} group;
-
-/* Returns the cycles of a stage, which are `cycles` at speed 1 and without its cuts. */
-static uint64_t busy_cycles(const group *g, size_t i, uint64_t cycles) {
-    const popliner_interval *own = &g->stages[i];
-    return pl_problem_busy_cycles(g->problem, g->num_stages - own->stages_to_end, own->first_unit,
-                                  own->last_unit, cycles);
+static uint64_t way_cycles(const pl_variant_question *q, const popliner_costs *way, size_t i) {
+    return pl_speed_cycles(
+        q->speed, popliner_costs_cycles(way, q->stages[i].first_unit, q->stages[i].last_unit));
 }
 
-/* Finds the cycles of the stages in a way, and returns their sum. */
-static uint64_t way_cycles(const group *g, size_t way, uint64_t *cycles) {
-    const popliner_costs *costs = g->problem->chooser->of->ways.costs[way];
-    uint64_t sum = 0;
-    for (size_t i = 0; i < g->count; ++i) {
-        cycles[i] = busy_cycles(
-            g, i, popliner_costs_cycles(costs, g->stages[i].first_unit, g->stages[i].last_unit));
-        sum = pl_add_or_never(sum, cycles[i]);
-    }
-    return sum;
-}
-
-/* Measures the peak of the stages in a way. */
-static popliner_status measure_way(const group *g, size_t way, uint64_t *peak_bytes,
-                                   popliner_error *error) {
-    const popliner_costs *costs = g->problem->chooser->of->ways.costs[way];
-    pl_problem of_way = *g->problem;
-    pl_load load;
-    if (!g->problem->is_shared)
-        return pl_costs_shared_peak(costs, g->placed, g->count, peak_bytes, error);
-    of_way.costs = costs;
-    of_way.chooser = NULL;
-    of_way.depends_on_end = costs->max_stages_to_end > 1;
-    PL_TRY(pl_shared_measure(&g->problem->chooser->of_ways[way], &of_way, NULL, g->stages, g->count,
-                             &load, error));
-    *peak_bytes = load.peak_bytes;
-    return POPLINER_OK;
-}
-
-/* All stages of an IPU go one way: of equal ones the first. */
-static popliner_status choose_way(const group *g, const pl_choice_wish *wish,
-                                  pl_variant_choice *best, uint64_t *cycles, pl_text *texts,
-                                  popliner_error *error) {
-    const pl_ways *ways = &g->problem->chooser->of->ways;
+/* All stages of an IPU go one way: of equal ones the first. As pl_variant_search_choose, but the
+ * stages are also given without their places in the costs. */
+static popliner_status choose_way(const pl_problem *problem, const popliner_interval *stages,
+                                  const pl_variant_question *q, pl_variant_choice *best,
+                                  uint64_t *cycles, pl_text *texts, popliner_error *error) {
+    const pl_ways *ways = &problem->chooser->of->ways;
+    pl_problem of_way = *problem;
     size_t chosen = 0;
+    of_way.chooser = NULL;
     for (size_t way = 0; way < ways->count; ++way) {
-        pl_variant_choice own = {.exists = true, .cycles = way_cycles(g, way, cycles)};
-        if (own.cycles > wish->max_cycles)
+        pl_variant_choice own = {.exists = true};
+        of_way.costs = ways->costs[way];
+        for (size_t i = 0; i < q->count; ++i)
+            own.cycles = pl_add_or_never(own.cycles, way_cycles(q, of_way.costs, i));
+        if (own.cycles > q->wish.max_cycles)
             continue;
-        PL_TRY(measure_way(g, way, &own.peak_bytes, error));
-        if (take(best, &own, wish))
+        PL_TRY(
+            problem->is_shared
+                ? pl_problem_shared_peak(&of_way, stages, q->count, problem->min_stages,
+                                         &own.peak_bytes, error)
+                : pl_costs_shared_peak(of_way.costs, q->stages, q->count, &own.peak_bytes, error));
+        if (take(best, &own, &q->wish))
             chosen = way;
     }
-    if (!best->exists || texts == NULL)
-        return POPLINER_OK;
-    way_cycles(g, chosen, cycles);
-    for (size_t i = 0; i < g->count; ++i)
+    for (size_t i = 0; best->exists && texts != NULL && i < q->count; ++i) {
+        cycles[i] = way_cycles(q, ways->costs[chosen], i);
         pl_text_add(&texts[i], ways->names[chosen]);
+    }
     return POPLINER_OK;
 }
 
-static popliner_status choose_variants(const group *g, const pl_choice_wish *wish,
-                                       pl_variant_choice *best, uint64_t *cycles, pl_text *texts,
-                                       popliner_error *error) {
-    const size_t number = g->num_stages - g->stages[0].stages_to_end;
-    pl_variant_question q = {g->placed, g->count,
-                             pl_speed_of(g->problem->options, pl_problem_ipu(g->problem, number)),
-                             *wish};
-    uint64_t links = 0;
-    for (size_t i = 0; i < g->count; ++i)
-        links += busy_cycles(g, i, 0);
-    if (links > wish->max_cycles)
-        return POPLINER_OK;
-    if (wish->max_cycles < UINT64_MAX)
-        q.wish.max_cycles -= links;
-    PL_TRY(pl_variant_search_choose(g->problem->chooser->variants, &q, best, cycles, texts, error));
-    best->cycles += best->exists ? links : 0;
-    for (size_t i = 0; best->exists && texts != NULL && i < g->count; ++i)
-        cycles[i] += busy_cycles(g, i, 0);
-    return POPLINER_OK;
-}
-
-/* Chooses for the stages of an IPU. cycles[count] become those of each stage if `texts` is not
- * NULL. */
+/* Chooses for the stages of an IPU. c->cycles become those of each stage if `texts` is not NULL. */
 static popliner_status choose(const pl_problem *problem, const pl_wish *wish,
                               const popliner_interval *stages, size_t count, size_t num_stages,
-                              pl_variant_choice *choice, uint64_t *cycles, pl_text *texts,
-                              popliner_error *error) {
+                              pl_variant_choice *choice, pl_text *texts, popliner_error *error) {
     pl_chooser *c = problem->chooser;
-    const group g = {problem, stages, c->placed, count, num_stages};
     const size_t to_end = stages[0].stages_to_end;
     const pl_stage_rule rule =
         pl_stage_rule_of(problem, &wish->limits, num_stages - to_end, to_end);
-    pl_choice_wish own = {wish->limits.max_cycles, rule.max_peak_bytes, wish->by_cycles};
-    popliner_status (*of_all)(const group *, const pl_choice_wish *, pl_variant_choice *,
-                              uint64_t *, pl_text *, popliner_error *) =
-        c->variants != NULL ? choose_variants : choose_way;
+    pl_variant_question q = {c->placed,
+                             count,
+                             rule.speed,
+                             {wish->limits.max_cycles, rule.max_peak_bytes, wish->by_cycles}};
+    uint64_t links = 0;
     *choice = (pl_variant_choice){0};
     for (size_t i = 0; i < count; ++i) {
         const size_t number = num_stages - stages[i].stages_to_end;
         c->placed[i] = stages[i];
         c->placed[i].stages_to_end = pl_problem_place(problem, num_stages, number);
+        c->links[i] =
+            pl_problem_busy_cycles(problem, number, stages[i].first_unit, stages[i].last_unit, 0);
+        links += c->links[i];
     }
-    if (problem->is_shared && !pl_options_allow_weight(problem->options, stages, count))
+    if (links > q.wish.max_cycles ||
+        (problem->is_shared && !pl_options_allow_weight(problem->options, stages, count)))
         return POPLINER_OK;
-    if (!problem->is_shared || wish->by_cycles)
-        PL_TRY(of_all(&g, &own, choice, cycles, texts, error));
-    if (!problem->is_shared || choice->exists)
-        return POPLINER_OK;
-    /* what does not fit is compared by its bytes */
-    own = (pl_choice_wish){own.max_cycles, POPLINER_PEAK_FORBIDDEN - 1, false};
-    return of_all(&g, &own, choice, cycles, NULL, error);
+    if (q.wish.max_cycles < UINT64_MAX)
+        q.wish.max_cycles -= links;
+    if (problem->is_shared && !wish->by_cycles) /* what does not fit is compared by its bytes */
+        q.wish.max_bytes = smallest_peak.max_bytes;
+    for (bool is_last = false; !is_last && !choice->exists; texts = NULL) {
+        PL_TRY(c->variants != NULL
+                   ? pl_variant_search_choose(c->variants, &q, choice, c->cycles, texts, error)
+                   : choose_way(problem, stages, &q, choice, c->cycles, texts, error));
+        for (size_t i = 0; choice->exists && texts != NULL && i < count; ++i)
+            c->cycles[i] += c->links[i];
+        is_last = !problem->is_shared || !q.wish.by_cycles;
+        q.wish = (pl_choice_wish){q.wish.max_cycles, smallest_peak.max_bytes, false};
+    }
+    choice->cycles += links;
+    return POPLINER_OK;
 }
 
 popliner_status pl_chooser_measure(const pl_problem *problem, const pl_wish *wish,
@@ -358,8 +318,8 @@ popliner_status pl_chooser_measure(const pl_problem *problem, const pl_wish *wis
                                    pl_load *load, popliner_error *error) {
     const pl_chooser *c = problem->chooser;
     pl_variant_choice choice;
-    PL_TRY(choose(problem, wish != NULL ? wish : &c->wish, stages, count, num_stages, &choice,
-                  c->cycles, NULL, error));
+    PL_TRY(choose(problem, wish != NULL ? wish : &c->wish, stages, count, num_stages, &choice, NULL,
+                  error));
     *load = pl_problem_load(problem, num_stages - stages[0].stages_to_end,
                             choice.exists ? choice.peak_bytes : POPLINER_PEAK_FORBIDDEN,
                             choice.exists ? choice.cycles : UINT64_MAX);
@@ -379,39 +339,36 @@ void pl_chooser_weigh(const pl_problem *problem, const pl_wish *wish,
 /* Names the choices of the IPU of a stage, which is its first, and adds its load to the values. */
 static popliner_status name_ipu(const pl_problem *problem, popliner_plan *plan, size_t first,
                                 pl_objective_values *values, popliner_error *error) {
-    const size_t count = plan->num_stages;
-    pl_wish wish = {problem->chooser->wish.limits, true};
-    pl_arrays arrays = {0};
-    popliner_interval *stages = pl_arrays_new(&arrays, count, sizeof *stages);
-    pl_text *texts = pl_arrays_new(&arrays, count, sizeof *texts);
-    uint64_t *cycles = problem->chooser->cycles;
-    popliner_status status = arrays.failed ? fail_memory(error) : POPLINER_OK;
-    pl_variant_choice choice = {0};
+    pl_chooser *c = problem->chooser;
+    pl_wish wish = {c->wish.limits, true};
+    pl_variant_choice choice;
     size_t num_own = 0;
     if (plan->status == POPLINER_PLAN_INFEASIBLE) {
         wish.limits = pl_filter_without_memory().limits;
         wish.limits.max_peak_bytes = plan->stages[first].peak_bytes;
     }
-    for (size_t i = first; status == POPLINER_OK && i < count; ++i) {
+    for (size_t i = first; i < plan->num_stages; ++i) {
         const popliner_plan_stage *own = &plan->stages[i];
-        if (i == first || (problem->is_shared && own->ipu == plan->stages[first].ipu))
-            stages[num_own++] = (popliner_interval){own->first_unit, own->last_unit, count - i};
+        if (i > first && (!problem->is_shared || own->ipu != plan->stages[first].ipu))
+            continue;
+        c->texts[num_own] = (pl_text){0};
+        c->stages[num_own++] =
+            (popliner_interval){own->first_unit, own->last_unit, plan->num_stages - i};
     }
-    if (status == POPLINER_OK)
-        status = choose(problem, &wish, stages, num_own, count, &choice, cycles, texts, error);
+    popliner_status status =
+        choose(problem, &wish, c->stages, num_own, plan->num_stages, &choice, c->texts, error);
     if (status == POPLINER_OK && !choice.exists)
         status =
             pl_fail(error, POPLINER_ERROR_INTERNAL,
                     "the IPU of stage %zu has no variant within the limits of the plan", first);
     for (size_t i = 0; i < num_own; ++i) {
-        const size_t number = count - stages[i].stages_to_end;
-        plan->choices[number] = texts[i].data;
+        const size_t number = plan->num_stages - c->stages[i].stages_to_end;
+        plan->choices[number] = c->texts[i].data;
         plan->stages[number].peak_bytes = choice.peak_bytes;
-        plan->stages[number].cycles = cycles[i];
+        plan->stages[number].cycles = c->cycles[i];
     }
     pl_objective_values_add(values,
                             pl_problem_load(problem, first, choice.peak_bytes, choice.cycles));
-    pl_arrays_free(&arrays);
     return status;
 }
 
