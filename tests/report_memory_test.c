@@ -320,7 +320,7 @@ static popliner_status make_changes(void *user, char **text, popliner_error *err
     popliner_certificate *before = NULL;
     popliner_certificate *now = NULL;
     popliner_changes *changes = NULL;
-    assert_true(pl_turn_begin(&analysis.turn));
+    assert_true(pl_analysis_make_lock(&analysis.lock));
     analysis.models[POPLINER_MEMORY_MODEL_FULL].chain = s.chain;
     analysis.models[POPLINER_MEMORY_MODEL_FULL].meter = s.meter;
     *text = NULL;
@@ -345,7 +345,7 @@ static popliner_status make_changes(void *user, char **text, popliner_error *err
     popliner_changes_free(changes);
     free_certificate(before);
     free_certificate(now);
-    pl_turn_end(&analysis.turn);
+    pthread_mutex_destroy(&analysis.lock);
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* One analysis and its tables in several threads, and in a process that was forked meanwhile.
+/* One analysis and its tables in several threads.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plain_options.h"
@@ -9,8 +9,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { NUM_THREADS = 8, NUM_ROUNDS = 200, QUICK_ROUNDS = 20, MOST_STAGES = 8 };
 
@@ -32,8 +30,6 @@ static popliner_solver_options shared_ipus(void) {
     options.num_mapped_stages = 3;
     return options;
 }
-
-/* ---- threads ---- */
 
 /* What a thread works with, and what it found. */
 typedef struct worker {
@@ -109,122 +105,9 @@ static void threads_find_what_one_finds(void **state) {
     popliner_analysis_free(analysis);
 }
 
-/* ---- a fork ---- */
-
-/* A thread that stays in a call until it may go on. */
-typedef struct waiter {
-    popliner_analysis *analysis;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool may_wait; /* in the next call */
-    bool is_inside;
-    bool may_go_on;
-} waiter;
-
-/* An analysis's should_stop. */
-static bool wait_inside(void *user) {
-    waiter *w = user;
-    pthread_mutex_lock(&w->lock);
-    if (w->may_wait) {
-        w->is_inside = true;
-        pthread_cond_broadcast(&w->changed);
-        while (!w->may_go_on)
-            pthread_cond_wait(&w->changed, &w->lock);
-    }
-    pthread_mutex_unlock(&w->lock);
-    return false;
-}
-
-/* Measures what was not measured before. */
-static void *measure(void *user) {
-    popliner_costs *costs = NULL;
-    popliner_request request = POPLINER_REQUEST_INIT;
-    waiter *w = user;
-    request.memory_model = POPLINER_MEMORY_MODEL_POPLINER;
-    popliner_analysis_costs(w->analysis, &request, &costs, NULL);
-    popliner_costs_free(costs);
-    return NULL;
-}
-
-/* In the child: each use of the analysis ends with the error. Returns what is wrong, or 0. */
-static int use_in_child(popliner_analysis *analysis, const popliner_costs *costs) {
-    const popliner_layer_finding *layers;
-    size_t count;
-    const popliner_solver_options options = shared_ipus();
-    popliner_plan *plan = NULL;
-    popliner_error error = {.message = ""};
-    if (popliner_analysis_layers(analysis, &layers, &count, &error) != POPLINER_ERROR_USAGE)
-        return 1;
-    if (strstr(error.message, "was in use when this process was forked") == NULL)
-        return 2;
-    if (popliner_solve(costs, &options, &plan, &error) != POPLINER_ERROR_USAGE || plan != NULL)
-        return 3;
-    /* what needs no measuring is whole; GLPK has a thread of its own, and the thread sanitizer lets
-     * such a child start none */
-    popliner_solver_options alone = PLAIN_SOLVER_OPTIONS;
-    alone.without_second_proof = true;
-    if (popliner_solve(costs, &alone, &plan, &error) != POPLINER_OK)
-        return 4;
-    popliner_plan_free(plan);
-    popliner_analysis_free(analysis);
-    return 0;
-}
-
-static int forked(popliner_analysis *analysis, const popliner_costs *costs) {
-    int status = -1;
-    pid_t child = fork();
-    if (child == 0) {
-        alarm(20); /* in place of hanging */
-        _exit(use_in_child(analysis, costs));
-    }
-    assert_true(child > 0);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return status;
-}
-
-static void a_fork_leaves_what_was_in_use(void **state) {
-    (void)state;
-    waiter w = {.may_wait = false};
-    pthread_t thread;
-    pthread_mutex_init(&w.lock, NULL);
-    pthread_cond_init(&w.changed, NULL);
-    popliner_analysis_options options = POPLINER_ANALYSIS_OPTIONS_INIT;
-    options.should_stop = wait_inside;
-    options.should_stop_user = &w;
-    w.analysis = read_sample(&options);
-    popliner_costs *costs = NULL;
-    assert_int_equal(popliner_analysis_costs(w.analysis, NULL, &costs, NULL), POPLINER_OK);
-    w.may_wait = true;
-    assert_int_equal(pthread_create(&thread, NULL, measure, &w), 0);
-    pthread_mutex_lock(&w.lock);
-    while (!w.is_inside)
-        pthread_cond_wait(&w.changed, &w.lock);
-    pthread_mutex_unlock(&w.lock);
-    int of_used = forked(w.analysis, costs);
-    pthread_mutex_lock(&w.lock);
-    w.may_go_on = true;
-    pthread_cond_broadcast(&w.changed);
-    pthread_mutex_unlock(&w.lock);
-    pthread_join(thread, NULL);
-    /* nobody uses it now: the child may, so the first of its checks fails */
-    int of_unused = forked(w.analysis, costs);
-    worker here = {.analysis = w.analysis, .costs = costs};
-    work(&here);
-    assert_int_equal(here.status, POPLINER_OK);
-    assert_true(WIFEXITED(of_used));
-    assert_int_equal(WEXITSTATUS(of_used), 0);
-    assert_true(WIFEXITED(of_unused));
-    assert_int_equal(WEXITSTATUS(of_unused), 1);
-    popliner_costs_free(costs);
-    popliner_analysis_free(w.analysis);
-    pthread_cond_destroy(&w.changed);
-    pthread_mutex_destroy(&w.lock);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_find_what_one_finds),
-        cmocka_unit_test(a_fork_leaves_what_was_in_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

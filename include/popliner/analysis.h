@@ -15,11 +15,8 @@
  * one works, others wait. Results of an analysis do not change, and any number of threads may read
  * them at once; popliner/profile.h says when the variables are available. Call
  * popliner_analysis_free when no thread uses the analysis or anything that belongs to it. The
- * library calls listeners and other callbacks only from the thread that called it.
- *
- * If a process forks while a thread uses an analysis, the child may hold it half changed. There its
- * functions fail with USAGE, its tables fail with USAGE when they need the memory of stages on one
- * IPU, and popliner_analysis_free does nothing.
+ * library calls listeners and other callbacks only from the thread that called it. If a process
+ * forks while a thread uses an analysis, the child must not use it.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_ANALYSIS_H

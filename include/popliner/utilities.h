@@ -21,8 +21,9 @@ extern "C" {
 /* Writes `length` bytes to `path`. A regular file keeps its old contents until all bytes are on the
  * disk: they are written to popliner-*.part in the same directory, which then replaces the file and
  * keeps its mode. If `path` is a link, its target is replaced. Devices and pipes are written
- * directly, and so is a file in a directory where no file can be created: only such a file may be
- * incomplete if the disk is full. `error` may be NULL. Errors: OUTPUT, MEMORY.
+ * directly, as are a link's missing target and a file in a directory where no file can be created:
+ * only such a file may be incomplete if the disk is full. `error` may be NULL. Errors: OUTPUT,
+ * MEMORY.
  *
  * Meanwhile the calling thread blocks the signals that ask a program to end (INT, TERM, HUP, QUIT,
  * ALRM, USR1, USR2, XCPU), which arrive when the file is complete, so that a program of one thread

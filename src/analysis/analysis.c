@@ -32,11 +32,21 @@ static popliner_status finish(popliner_analysis *a, popliner_status status,
     return status;
 }
 
+bool pl_analysis_make_lock(pthread_mutex_t *lock) {
+    pthread_mutexattr_t attributes;
+    if (pthread_mutexattr_init(&attributes) != 0)
+        return false;
+    const bool is_made = pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE) == 0 &&
+                         pthread_mutex_init(lock, &attributes) == 0;
+    pthread_mutexattr_destroy(&attributes);
+    return is_made;
+}
+
 popliner_status pl_analysis_create(const popliner_analysis_options *options,
                                    popliner_analysis **analysis, popliner_error *error) {
     *analysis = NULL;
     popliner_analysis *made = calloc(1, sizeof *made);
-    if (made == NULL || !pl_turn_begin(&made->turn)) {
+    if (made == NULL || !pl_analysis_make_lock(&made->lock)) {
         free(made);
         return pl_fail_memory(error, "the analysis");
     }
@@ -214,9 +224,9 @@ popliner_status popliner_analysis_load(const char *path, const popliner_analysis
 
 void popliner_analysis_free(popliner_analysis *analysis) {
     popliner_analysis *a = analysis;
-    if (a == NULL || pl_turn_is_lost(&a->turn))
-        return; /* a half changed analysis cannot be freed */
-    pl_turn_end(&a->turn);
+    if (a == NULL)
+        return;
+    pthread_mutex_destroy(&a->lock);
     for (size_t model = 0; model < POPLINER_NUM_MEMORY_MODELS; model++) {
         pl_model_parts *parts = &a->models[model];
         for (size_t place = 0; place < PL_NUM_STAGE_PLACES; place++)
@@ -237,12 +247,12 @@ void popliner_analysis_free(popliner_analysis *analysis) {
     free(a);
 }
 
-popliner_status pl_analysis_enter(popliner_analysis *analysis, popliner_error *error) {
-    return pl_turn_take(&analysis->turn, "the analysis", error);
+void pl_analysis_enter(popliner_analysis *analysis) {
+    pthread_mutex_lock(&analysis->lock);
 }
 
 popliner_status pl_analysis_leave(popliner_analysis *analysis, popliner_status status) {
-    pl_turn_leave(&analysis->turn);
+    pthread_mutex_unlock(&analysis->lock);
     return status;
 }
 
@@ -257,7 +267,7 @@ popliner_status popliner_analysis_add_message(popliner_analysis *analysis, popli
     if ((unsigned)level > POPLINER_LEVEL_ERROR || text == NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "a message has no text, or the unknown level %d", (int)level);
-    PL_TRY(pl_analysis_enter(analysis, error));
+    pl_analysis_enter(analysis);
     pl_messages_add(&analysis->recorder.warnings, level, text, true);
     return pl_analysis_leave(analysis, analysis->recorder.warnings.arrays.failed
                                            ? pl_fail_memory(error, "a message")
@@ -290,7 +300,7 @@ popliner_status popliner_analysis_operations(popliner_analysis *analysis,
                                              popliner_error *error) {
     *operations = NULL;
     *count = 0;
-    PL_TRY(pl_analysis_enter(analysis, error));
+    pl_analysis_enter(analysis);
     const popliner_status status = find_operations(analysis, error);
     if (status == POPLINER_OK) {
         *operations = analysis->operations->items;
@@ -314,7 +324,7 @@ popliner_status popliner_analysis_layers(popliner_analysis *analysis,
                                          popliner_error *error) {
     *layers = NULL;
     *count = 0;
-    PL_TRY(pl_analysis_enter(analysis, error));
+    pl_analysis_enter(analysis);
     const popliner_status status = find_layers(analysis, error);
     if (status == POPLINER_OK) {
         *layers = analysis->layers->items;
@@ -348,7 +358,7 @@ popliner_status pl_analysis_check_certificate(const popliner_analysis *analysis,
 popliner_status popliner_analysis_chain(popliner_analysis *analysis, popliner_memory_model model,
                                         const popliner_chain **chain, popliner_error *error) {
     *chain = NULL;
-    PL_TRY(pl_analysis_enter(analysis, error));
+    pl_analysis_enter(analysis);
     popliner_status status = pl_analysis_begin(
         analysis, model, analysis->stored != NULL ? PL_NEED_CHAIN : PL_NEED_METER, error);
     if (status == POPLINER_OK)
@@ -395,7 +405,7 @@ popliner_status popliner_analysis_diagnose(popliner_analysis *analysis, popliner
     const popliner_interval units = {first_unit, last_unit, 1};
     pl_diagnosis *made = NULL;
     *diagnosis = NULL;
-    PL_TRY(pl_analysis_enter(analysis, error));
+    pl_analysis_enter(analysis);
     const popliner_status status =
         diagnose_in_turn(analysis, model, layer_operations_only, &units, &made, error);
     *diagnosis = made == NULL ? NULL : &made->told;

@@ -4,11 +4,12 @@
 #ifndef PL_ANALYSIS_ANALYSIS_DATA_H
 #define PL_ANALYSIS_ANALYSIS_DATA_H
 
+#include <pthread.h>
+
 #include "answer/certificate_data.h"
 #include "base/bounds.h"
 #include "base/failure.h"
 #include "base/sheet.h"
-#include "base/threads.h"
 #include "diagnosis/diagnosis.h"
 #include "memory/passes.h"
 #include "model/layers.h"
@@ -55,7 +56,7 @@ struct popliner_analysis {
     popliner_option_names option_names; /* complete */
     pl_bounds bounds;                   /* of the current call */
     /* of the calls, and of tables of costs that measure stages on one IPU */
-    pl_turn turn;
+    pthread_mutex_t lock; /* recursive: a thread that has it may enter again */
 
     const popliner_profile *profile;
     const pl_operations *operations; /* NULL until first needed */
@@ -225,11 +226,14 @@ popliner_status pl_task_measure_work(pl_task *task, const popliner_plan *plan,
  * accumulators although a pipeline will have them: the listener once, each certificate. */
 void pl_task_tell_training(pl_task *task);
 
+/* Makes a lock that a thread that has it may take again. False if the system provides none. */
+bool pl_analysis_make_lock(pthread_mutex_t *lock);
+
 /* Waits until no other thread works with the analysis. Public functions that compute or measure
  * anything enter first, and return what pl_analysis_leave returns, the status; a thread may enter
- * again. Errors: USAGE if the analysis was in use when this process was forked. The caller of all
- * functions of analysis_data.h has entered, or works for a thread that has. */
-popliner_status pl_analysis_enter(popliner_analysis *analysis, popliner_error *error);
+ * again. The caller of all functions of analysis_data.h has entered, or works for a thread that
+ * has. */
+void pl_analysis_enter(popliner_analysis *analysis);
 popliner_status pl_analysis_leave(popliner_analysis *analysis, popliner_status status);
 
 /* Fails with USAGE if the analysis was stored, without the lowered variables. */

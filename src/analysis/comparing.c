@@ -282,11 +282,9 @@ static popliner_status compare_in_turn(const popliner_changes_input *input,
     bool is_before_first = (uintptr_t)input->before < (uintptr_t)input->now;
     popliner_analysis *first = is_before_first ? input->before : input->now;
     popliner_analysis *second = is_before_first ? input->now : input->before;
-    PL_TRY(pl_analysis_enter(first, error));
-    popliner_status status = pl_analysis_enter(second, error);
-    if (status == POPLINER_OK)
-        status = pl_analysis_leave(second, compare(input, infos, c, error));
-    return pl_analysis_leave(first, status);
+    pl_analysis_enter(first);
+    pl_analysis_enter(second);
+    return pl_analysis_leave(first, pl_analysis_leave(second, compare(input, infos, c, error)));
 }
 
 popliner_status popliner_changes_create(const popliner_changes_input *input,

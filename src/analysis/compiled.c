@@ -164,7 +164,7 @@ popliner_status popliner_analysis_compare(popliner_analysis *analysis,
                                           popliner_analysis *const *compiled,
                                           popliner_comparison **comparison, popliner_error *error) {
     *comparison = NULL;
-    PL_TRY(pl_analysis_enter(analysis, error));
+    pl_analysis_enter(analysis);
     pl_comparison *c = calloc(1, sizeof *c);
     const popliner_status status =
         c == NULL ? pl_fail_memory(error, "the comparison")

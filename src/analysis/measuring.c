@@ -143,7 +143,7 @@ popliner_status popliner_analysis_is_training(popliner_analysis *analysis,
                                               popliner_error *error) {
     const popliner_chain *chain;
     *is_training = false;
-    PL_TRY(pl_analysis_enter(analysis, error));
+    pl_analysis_enter(analysis);
     popliner_status status = popliner_analysis_chain(analysis, model, &chain, error);
     if (status == POPLINER_OK)
         status = pl_analysis_know_cycles(&analysis->models[model], error);
@@ -213,7 +213,7 @@ popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
     *detail = (popliner_stage_detail){0};
     if (memory != NULL)
         *memory = NULL;
-    PL_TRY(pl_analysis_enter(analysis, error));
+    pl_analysis_enter(analysis);
     return pl_analysis_leave(analysis, measure_stages_in_turn(analysis, request, stages, num_stages,
                                                               detail, memory, error));
 }
@@ -308,6 +308,6 @@ static popliner_status store_in_turn(popliner_analysis *analysis, popliner_memor
 
 popliner_status popliner_analysis_store(popliner_analysis *analysis, popliner_memory_model model,
                                         const char *path, popliner_error *error) {
-    PL_TRY(pl_analysis_enter(analysis, error));
+    pl_analysis_enter(analysis);
     return pl_analysis_leave(analysis, store_in_turn(analysis, model, path, error));
 }

@@ -368,7 +368,7 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
     task t = {.analysis = analysis};
     pl_text page = {0};
     *text = NULL;
-    PL_TRY(pl_analysis_enter(analysis, error));
+    pl_analysis_enter(analysis);
     popliner_status status = begin(&t, options, error);
     if (status == POPLINER_OK)
         status = put_data(&t, error);

@@ -162,7 +162,7 @@ popliner_status popliner_report_table(popliner_analysis *analysis, popliner_tabl
                                       popliner_memory_model model, popliner_format format,
                                       char **text, popliner_error *error) {
     *text = NULL;
-    PL_TRY(pl_analysis_enter(analysis, error));
+    pl_analysis_enter(analysis);
     popliner_status status = check_table(table, format, error);
     if (status == POPLINER_OK)
         status = report_table(analysis, table, model, format == POPLINER_FORMAT_CSV ? "," : "\t",
@@ -281,7 +281,7 @@ popliner_status popliner_section_text(popliner_analysis *analysis, popliner_sect
                                       char **text, popliner_error *error) {
     const pl_certificate *certificate = pl_certificate_of(callers);
     *text = NULL;
-    PL_TRY(pl_analysis_enter(analysis, error));
+    pl_analysis_enter(analysis);
     popliner_status status = check_section(analysis, section, certificate, format, error);
     if (status == POPLINER_OK)
         status = pl_analysis_section(analysis, section, model, certificate, format, text, error);
@@ -359,7 +359,7 @@ popliner_status popliner_plot_text(popliner_analysis *analysis, popliner_plot pl
                                    popliner_error *error) {
     const pl_certificate *certificate = pl_certificate_of(callers);
     *text = NULL;
-    PL_TRY(pl_analysis_enter(analysis, error));
+    pl_analysis_enter(analysis);
     return pl_analysis_leave(
         analysis, plot_text_in_turn(analysis, plot, model, certificate, options, text, error));
 }
@@ -371,7 +371,7 @@ popliner_status popliner_trace_text(popliner_analysis *analysis, popliner_memory
                                     popliner_error *error) {
     const pl_certificate *certificate = pl_certificate_of(callers);
     *text = NULL;
-    PL_TRY(pl_analysis_enter(analysis, error));
+    pl_analysis_enter(analysis);
     popliner_status status = pl_analysis_check_certificate(analysis, certificate, "a trace", error);
     if (status == POPLINER_OK)
         status = pl_analysis_require_variables(analysis, error);

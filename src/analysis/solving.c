@@ -164,7 +164,7 @@ popliner_status popliner_analysis_solve(popliner_analysis *analysis,
     pl_task t = {0};
     popliner_plan plan = {0};
     *certificate = NULL;
-    PL_TRY(pl_analysis_enter(analysis, error));
+    pl_analysis_enter(analysis);
     popliner_status status = pl_task_begin(&t, analysis, request, PL_TO_SOLVE, error);
     if (status == POPLINER_OK)
         status = find_plan(&t, &plan, error);
@@ -280,7 +280,7 @@ popliner_status popliner_analysis_evaluate(popliner_analysis *analysis,
     pl_task t = {.num_stages = num_cuts + 1};
     popliner_plan plan = {0};
     *certificate = NULL;
-    PL_TRY(pl_analysis_enter(analysis, error));
+    pl_analysis_enter(analysis);
     popliner_status status = pl_task_begin(&t, analysis, request, PL_TO_EVALUATE, error);
     if (status == POPLINER_OK)
         status = evaluate(&t, first_units, num_cuts, &plan, certificate, error);
@@ -459,7 +459,7 @@ popliner_status popliner_analysis_solve_replicas(popliner_analysis *analysis,
     replicas_search s = {.of_any_length = false};
     const popliner_solver_options *solver = &s.task.solver.options;
     *replicas = NULL;
-    PL_TRY(pl_analysis_enter(analysis, error));
+    pl_analysis_enter(analysis);
     popliner_status status = begin_replicas_search(&s, analysis, request, options, error);
     if (status == POPLINER_OK)
         status = try_replicas(&s, false, replicas, error);
@@ -490,7 +490,7 @@ popliner_certificate_find_hints(popliner_certificate *callers, popliner_analysis
     if (analysis == NULL)
         return pl_hints_find(c, NULL, false, request, costs, read, user, error);
     PL_TRY(pl_analysis_check_certificate(analysis, c, "a search for hints", error));
-    PL_TRY(pl_analysis_enter(analysis, error));
+    pl_analysis_enter(analysis);
     const popliner_listener callers_own = analysis->recorder.callers;
     const popliner_listener listener = analysis->listener;
     analysis->recorder.callers.message = NULL; /* nobody hears of trials */

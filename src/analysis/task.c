@@ -105,7 +105,7 @@ popliner_status popliner_analysis_prepare(popliner_analysis *analysis,
                                           popliner_error *error) {
     popliner_request r;
     const pl_stage_details *stages = NULL;
-    PL_TRY(pl_analysis_enter(analysis, error));
+    pl_analysis_enter(analysis);
     popliner_status status = for_page ? pl_analysis_prepare_page(analysis, request, error)
                                       : take_request(request, &r, error);
     if (status == POPLINER_OK && !for_page)
@@ -305,10 +305,8 @@ static popliner_status shared_peak(void *user, const popliner_interval *stages, 
                                    uint64_t *peak_bytes, popliner_error *error) {
     const shared_stages *own = user;
     /* several threads may solve the table, or work with the analysis, but there is one meter */
-    popliner_status status = pl_analysis_enter(own->analysis, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = pl_analysis_make_meter(own->analysis, own->model, error);
+    pl_analysis_enter(own->analysis);
+    popliner_status status = pl_analysis_make_meter(own->analysis, own->model, error);
     if (status == POPLINER_OK)
         status = pl_stage_measure_peak(own->analysis->models[own->model].meter, &own->pipeline,
                                        own->need, stages, num_stages, peak_bytes, error);
@@ -473,7 +471,7 @@ popliner_status popliner_analysis_costs(popliner_analysis *analysis,
                                         popliner_error *error) {
     pl_task t = {0};
     *costs = NULL;
-    PL_TRY(pl_analysis_enter(analysis, error));
+    pl_analysis_enter(analysis);
     popliner_status status = pl_task_begin(&t, analysis, request, PL_TO_TELL_COSTS, error);
     if (status == POPLINER_OK)
         status = pl_task_measure_costs(&t, true, error);

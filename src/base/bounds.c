@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/bounds.h"
 
+#include <inttypes.h>
 #include <unistd.h>
 
 #include "base/failure.h"
@@ -33,7 +34,6 @@ bool pl_bounds_ask(pl_bounds *bounds) {
 
 popliner_status pl_bounds_take(pl_bounds *bounds, const char *path, const char *what,
                                uint64_t count, uint64_t item_bytes, popliner_error *error) {
-    enum { BITS_OF_MIB = 20 };
     uint64_t needed = pl_multiply_or_never(count, item_bytes);
     uint64_t max = bounds == NULL ? 0 : bounds->max_bytes;
     uint64_t taken = bounds == NULL ? 0 : atomic_load(&bounds->taken_bytes);
@@ -44,29 +44,21 @@ popliner_status pl_bounds_take(pl_bounds *bounds, const char *path, const char *
             atomic_fetch_add(&bounds->taken_bytes, needed);
         return POPLINER_OK;
     }
-    return pl_fail(
-        error, POPLINER_ERROR_MEMORY,
-        "%s: needs about %llu MiB of memory for %s, but there are %llu MiB, %llu of them "
-        "taken",
-        path, (unsigned long long)(needed >> BITS_OF_MIB) + 1, what,
-        (unsigned long long)(max >> BITS_OF_MIB), (unsigned long long)(taken >> BITS_OF_MIB));
+    return pl_fail(error, POPLINER_ERROR_MEMORY,
+                   "%s: needs about %" PRIu64 " MiB of memory for %s, but there are %" PRIu64
+                   " MiB, %" PRIu64 " of them taken",
+                   path, (needed >> 20) + 1, what, max >> 20, taken >> 20);
 }
 
 /* ---- Machine --------------------------------------------------------------------------------- */
 
 size_t pl_machine_processors(void) {
-    long online = -1;
-#ifdef _SC_NPROCESSORS_ONLN /* not in POSIX, but nearly everywhere, like the one below */
-    online = sysconf(_SC_NPROCESSORS_ONLN);
-#endif
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 ? (size_t)online : 1;
 }
 
 uint64_t pl_machine_memory_bytes(void) {
-    long pages = -1;
-    long page_bytes = sysconf(_SC_PAGESIZE);
-#ifdef _SC_PHYS_PAGES
-    pages = sysconf(_SC_PHYS_PAGES);
-#endif
+    const long pages = sysconf(_SC_PHYS_PAGES);
+    const long page_bytes = sysconf(_SC_PAGESIZE);
     return pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : UINT64_MAX;
 }

@@ -66,7 +66,8 @@ static int standard_stream(const struct stat *info) {
 static int write_in_place(const char *path, const struct stat *info, const void *bytes,
                           size_t length) {
     const int stream = standard_stream(info);
-    const int file = stream >= 0 ? dup(stream) : open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    const int file =
+        stream >= 0 ? dup(stream) : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     return file < 0 ? errno : write_all(file, bytes, length, false);
 }
 
@@ -89,35 +90,17 @@ static int make_part(const char *path, mode_t mode, pl_text *part, int *file) {
     return EEXIST;
 }
 
-/* Copies the owner and the mode of the file that will be replaced, as far as permitted. */
+/* Copies the owner and the mode of the file that will be replaced, as far as permitted; what is
+ * written is no program that runs as its owner. */
 static void take_over(int file, const struct stat *old) {
-    struct stat now;
-    if (fstat(file, &now) != 0)
-        return;
-    bool is_owned = (now.st_uid == old->st_uid && now.st_gid == old->st_gid) ||
-                    fchown(file, old->st_uid, old->st_gid) == 0;
-    /* never make a set-user-id program that runs as us out of one of another owner */
-    mode_t mode = old->st_mode & (is_owned ? 07777 : 0777);
-    if (fchmod(file, mode) != 0)
-        return;
-}
-
-/* Syncs the directory of a file, and cuts the path for that, to need no memory. Skips a directory
- * that may be written but not read. */
-static int sync_folder_of(char *path) {
-    char *slash = strrchr(path, '/');
-    if (slash != NULL)
-        slash[slash == path] = '\0';
-    const int file = open(slash == NULL ? "." : path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (file < 0)
-        return errno == EACCES ? 0 : errno;
-    return write_all(file, NULL, 0, true);
+    const int is_refused = fchown(file, old->st_uid, old->st_gid);
+    (void)is_refused;
+    fchmod(file, old->st_mode & 0777);
 }
 
 /* Writes a temporary file, which only a process that is killed leaves, and moves it to the path;
- * `old` is the file there, or NULL. If it was made for this, a failure removes it. */
-static int write_apart(char *path, const struct stat *old, bool is_made, const void *bytes,
-                       size_t length) {
+ * `old` is the file there, or NULL. */
+static int write_apart(const char *path, const struct stat *old, const void *bytes, size_t length) {
     pl_text part = {0};
     int file;
     int fault = make_part(path, old != NULL ? old->st_mode & 0777 : 0666, &part, &file);
@@ -131,42 +114,34 @@ static int write_apart(char *path, const struct stat *old, bool is_made, const v
             unlink(part.data);
     }
     free(part.data);
-    if (fault != 0 && is_made)
-        unlink(path);
-    return fault != 0 ? fault : sync_folder_of(path);
+    return fault;
 }
 
 /* Like write_apart, while this thread blocks signals: one that ends the process would leave an
  * incomplete file. */
-static int write_unharmed(const char *path, const struct stat *old, bool is_made, const void *bytes,
+static int write_unharmed(const char *path, const struct stat *old, const void *bytes,
                           size_t length) {
     char *target = old != NULL ? realpath(path, NULL) : strdup(path);
     sigset_t before;
     if (target == NULL)
         return old != NULL ? errno : ENOMEM;
     pl_signals_block(&before);
-    const int fault = write_apart(target, old, is_made, bytes, length);
+    const int fault = write_apart(target, old, bytes, length);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     free(target);
     return fault;
 }
 
-/* A link is kept, and its target is replaced, or made first. In place are written: devices and
- * pipes; standard output and error under another name; a file that no longer has a name; and a file
- * in a directory where no file can be created or replaced. */
+/* A link is kept, and its target is replaced. In place are written: devices and pipes; the missing
+ * target of a link; standard output and error under another name; a file that no longer has a name;
+ * and a file in a directory where no file can be created or replaced. */
 static int write_file(const char *path, const void *bytes, size_t length) {
     struct stat info;
-    const bool is_made = stat(path, &info) != 0;
-    if (is_made) {
-        if (lstat(path, &info) != 0 || !S_ISLNK(info.st_mode))
-            return write_unharmed(path, NULL, false, bytes, length);
-        const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-        if (file < 0 || close(file) != 0 || stat(path, &info) != 0)
-            return errno;
-    }
+    if (stat(path, &info) != 0 && lstat(path, &info) != 0)
+        return write_unharmed(path, NULL, bytes, length);
     int fault = EACCES;
     if (S_ISREG(info.st_mode) && standard_stream(&info) < 0)
-        fault = write_unharmed(path, &info, is_made, bytes, length);
+        fault = write_unharmed(path, &info, bytes, length);
     return fault == EACCES || fault == ENOENT ? write_in_place(path, &info, bytes, length) : fault;
 }
 

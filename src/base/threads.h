@@ -1,5 +1,4 @@
-/* Threads of the library: tasks on several threads, a function on its own thread, and turns of the
- * caller's threads.
+/* Threads of the library: tasks on several threads, and a function on its own thread.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_BASE_THREADS_H
@@ -11,7 +10,6 @@
 #include <stdatomic.h>
 
 #include "base/bounds.h"
-#include "popliner/error.h"
 
 /* ---- Many tasks ------------------------------------------------------------------------------ */
 
@@ -61,29 +59,5 @@ void pl_signals_block(sigset_t *before);
 /* Returns the result of thread->answer; only for the work. Takes about as long as two switches of
  * threads. */
 bool pl_own_thread_ask(pl_own_thread *thread);
-
-/* ---- Turns ----------------------------------------------------------------------------------- */
-
-/* Mutual exclusion of the caller's threads. Begin with pl_turn_begin, end with pl_turn_end. */
-typedef struct pl_turn {
-    pthread_mutex_t lock;       /* recursive: a thread that has the turn may take it again */
-    atomic_long process;        /* the process of the users */
-    atomic_uint_fast64_t users; /* calls that have the turn or wait for it */
-} pl_turn;
-
-/* Initialises the turn. False if the system provides no lock. */
-bool pl_turn_begin(pl_turn *turn);
-
-/* Frees the turn, which no thread may have. */
-void pl_turn_end(pl_turn *turn);
-
-/* True if this process was forked while a thread had the turn or waited for it. That thread does
- * not exist in this process, so it never leaves, and what it worked with may be half changed. */
-bool pl_turn_is_lost(const pl_turn *turn);
-
-/* Waits until no other thread has the turn, and takes it; pair each with pl_turn_leave. `what`
- * names the object in messages, for example "the analysis". Errors: USAGE if the turn is lost. */
-popliner_status pl_turn_take(pl_turn *turn, const char *what, popliner_error *error);
-void pl_turn_leave(pl_turn *turn);
 
 #endif
