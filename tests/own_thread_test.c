@@ -1,4 +1,4 @@
-/* A function on a thread of its own.
+/* A task that does not run on the calling thread.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "refused_threads.h"
@@ -8,64 +8,76 @@
 
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef struct record {
-    pl_own_thread thread;
     pthread_t caller;
-    size_t num_questions;
+    size_t answers_until; /* the answer to this question is that the work must end */
     size_t num_answers;
-    size_t num_yes;
+    bool signals; /* the work sends a signal to the process, or cancels its caller */
+    bool cancels;
     bool has_worked;
     bool worked_elsewhere;
     bool answered_elsewhere;
+    pl_bounds bounds;
 } record;
 
-/* Every third answer is yes. */
 static bool answer(void *user) {
     record *r = user;
     r->answered_elsewhere = r->answered_elsewhere || pthread_equal(pthread_self(), r->caller) == 0;
-    return ++r->num_answers % 3 == 0;
+    return ++r->num_answers >= r->answers_until;
 }
 
-static void ask(void *user) {
+/* Works until it must end. */
+static bool work(void *user, size_t worker, size_t i) {
+    const struct timespec pause = {0, 1000000};
     record *r = user;
     r->has_worked = true;
-    r->worked_elsewhere = pthread_equal(pthread_self(), r->caller) == 0;
-    for (size_t i = 0; i < r->num_questions; ++i)
-        r->num_yes += pl_own_thread_ask(&r->thread);
+    r->worked_elsewhere = worker == 1 && i == 0 && pthread_equal(pthread_self(), r->caller) == 0;
+    if (r->signals)
+        kill(getpid(), SIGUSR1);
+    if (r->cancels)
+        pthread_cancel(r->caller);
+    while (!pl_bounds_are_over(&r->bounds))
+        nanosleep(&pause, NULL);
+    return true;
 }
 
-static record new_record(void (*work)(void *), size_t num_questions) {
-    record r = {.caller = pthread_self(), .num_questions = num_questions};
-    r.thread.work = work;
-    r.thread.answer = answer;
-    return r;
+/* True if the work was done. */
+static bool run(record *r) {
+    const pl_parallel task = {.num_threads = 2,
+                              .count = 1,
+                              .task = work,
+                              .user = r,
+                              .bounds = &r->bounds,
+                              .is_apart = true};
+    r->caller = pthread_self();
+    r->bounds.should_stop = answer;
+    r->bounds.user = r;
+    return pl_parallel_run(&task) == 1;
 }
 
-static void every_question_is_answered_by_the_caller(void **state) {
+static void the_caller_answers_what_another_thread_asks(void **state) {
     (void)state;
-    static const size_t counts[] = {0, 1, 2, 3, 1000};
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
-        record r = new_record(ask, counts[i]);
-        r.thread.user = &r;
-        assert_true(pl_own_thread_run(&r.thread));
+    for (size_t count = 2; count < 5; ++count) {
+        record r = {.answers_until = count};
+        assert_true(run(&r));
         assert_true(r.has_worked && r.worked_elsewhere);
         assert_false(r.answered_elsewhere);
-        assert_int_equal(r.num_answers, counts[i]);
-        assert_int_equal(r.num_yes, counts[i] / 3);
+        assert_int_equal(r.num_answers, count);
     }
+    record r = {.answers_until = 1}; /* before it begins */
+    assert_false(run(&r) || r.has_worked);
 }
 
 static void does_nothing_without_a_thread(void **state) {
     (void)state;
-    record r = new_record(ask, 1);
-    r.thread.user = &r;
+    record r = {.answers_until = 2};
     refuses_threads = true;
-    bool is_done = pl_own_thread_run(&r.thread);
+    const bool is_done = run(&r);
     refuses_threads = false;
     assert_false(is_done || r.has_worked);
-    assert_int_equal(r.num_answers, 0);
 }
 
 static volatile sig_atomic_t num_signals;
@@ -77,11 +89,6 @@ static void on_signal(int number) {
     num_signals++;
 }
 
-static void signal_and_ask(void *user) {
-    kill(getpid(), SIGUSR1);
-    ask(user);
-}
-
 static void signals_stay_with_the_caller(void **state) {
     (void)state;
     struct sigaction action;
@@ -89,10 +96,9 @@ static void signals_stay_with_the_caller(void **state) {
     memset(&action, 0, sizeof action);
     action.sa_handler = on_signal;
     sigaction(SIGUSR1, &action, &before);
-    record r = new_record(signal_and_ask, 1);
-    r.thread.user = &r;
+    record r = {.answers_until = 2, .signals = true};
     num_signals = 0;
-    assert_true(pl_own_thread_run(&r.thread));
+    assert_true(run(&r));
     sigaction(SIGUSR1, &before, NULL);
     assert_int_equal(num_signals, 1);
     assert_true(pthread_equal(signalled_thread, pthread_self()) != 0);
@@ -103,41 +109,28 @@ static void signals_stay_with_the_caller(void **state) {
 
 /* ---- a calling thread that is cancelled meanwhile ---- */
 
-typedef struct cancelled {
-    record record;
-    bool has_returned;
-} cancelled;
-
-static void cancel_and_ask(void *user) {
-    record *r = user;
-    pthread_cancel(r->caller);
-    ask(user);
-}
-
 static void *run_and_go_on(void *argument) {
-    cancelled *c = argument;
-    c->record = new_record(cancel_and_ask, 100);
-    c->record.thread.user = &c->record;
-    c->has_returned = pl_own_thread_run(&c->record.thread);
+    bool *has_returned = argument;
+    record r = {.answers_until = 5, .cancels = true};
+    *has_returned = run(&r) && r.num_answers == 5;
     pthread_testcancel();
     return NULL;
 }
 
 static void cancelling_waits_for_the_work(void **state) {
     (void)state;
-    static cancelled c;
+    bool has_returned = false;
     pthread_t thread;
     void *result = NULL;
-    assert_int_equal(pthread_create(&thread, NULL, run_and_go_on, &c), 0);
+    assert_int_equal(pthread_create(&thread, NULL, run_and_go_on, &has_returned), 0);
     pthread_join(thread, &result);
-    assert_true(c.has_returned);
-    assert_int_equal(c.record.num_answers, 100);
+    assert_true(has_returned);
     assert_ptr_equal(result, PTHREAD_CANCELED);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_question_is_answered_by_the_caller),
+        cmocka_unit_test(the_caller_answers_what_another_thread_asks),
         cmocka_unit_test(does_nothing_without_a_thread),
         cmocka_unit_test(signals_stay_with_the_caller),
         cmocka_unit_test(cancelling_waits_for_the_work),

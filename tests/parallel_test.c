@@ -39,8 +39,11 @@ static void do_side_task(void *user) {
 static size_t run(record *r, size_t num_threads, size_t count, size_t fails_from,
                   bool has_side_task) {
     *r = (record){.caller = pthread_self(), .fails_from = fails_from};
-    const pl_parallel work = {num_threads, count, do_task, has_side_task ? do_side_task : NULL,
-                              r,           NULL};
+    const pl_parallel work = {.num_threads = num_threads,
+                              .count = count,
+                              .task = do_task,
+                              .side_task = has_side_task ? do_side_task : NULL,
+                              .user = r};
     return pl_parallel_run(&work);
 }
 

@@ -810,7 +810,11 @@ bool pl_digest_make(pl_digest *digest, const pl_digest_making *how, pl_arrays *a
     pl_arrays own = {0};
     pl_digest_inputs inputs = {.arrays = &own};
     task t = {digest, how, NULL};
-    const pl_parallel tasks = {how->num_threads, num_tiles, make_tile, NULL, &t, how->bounds};
+    const pl_parallel tasks = {.num_threads = how->num_threads,
+                               .count = num_tiles,
+                               .task = make_tile,
+                               .user = &t,
+                               .bounds = how->bounds};
     if (arrays->failed || digest->is_made)
         return !arrays->failed;
     t.workers = pl_arrays_new(&own, how->num_threads, sizeof *t.workers);

@@ -193,7 +193,11 @@ static void begin_work(tile_work *t, pl_arrays *own) {
  * was not measured. */
 static size_t measure_rows(tile_work *t) {
     const size_t num_units = t->made->num_units;
-    const pl_parallel tasks = {t->num_workers, num_units, measure_row, NULL, t, t->options->bounds};
+    const pl_parallel tasks = {.num_threads = t->num_workers,
+                               .count = num_units,
+                               .task = measure_row,
+                               .user = t,
+                               .bounds = t->options->bounds};
     size_t end = 0;
     const bool is_complete =
         pl_stage_meter_complete(t->meter, t->options->listener, t->options->bounds);

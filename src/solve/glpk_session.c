@@ -15,7 +15,6 @@
 /* One call of pl_glpk_solve or pl_glpk_write. It is outside the function that setjmp returns to, so
  * its members keep their values when GLPK jumps. */
 typedef struct job {
-    pl_own_thread thread;
     const pl_mip *program;
     const pl_glpk_limits *limits;
     const pl_glpk_text *text; /* NULL: solve */
@@ -23,6 +22,7 @@ typedef struct job {
     pl_mip_outcome *outcome;
     popliner_error *error;
     popliner_status status;
+    pl_bounds bounds; /* which the caller's thread polls */
 
     jmp_buf escape;
     size_t num_calls; /* of the function for nodes */
@@ -37,17 +37,9 @@ enum { GLPK_NAME_BYTES = 256 };
 /* How often GLPK prints, and so checks whether to stop. */
 enum { OUTPUT_MILLISECONDS = 200 };
 
-/* True if GLPK should stop. Checks the time here; the caller's function runs on the caller's
- * thread. */
-static bool must_stop(job *current) {
-    const pl_stop *stop = current->limits->stop;
-    return stop->should_stop == NULL ? pl_stop_is_wanted(stop)
-                                     : pl_own_thread_ask(&current->thread);
-}
-
-static bool answer(void *user) {
-    const job *current = user;
-    return pl_stop_is_wanted(current->limits->stop);
+static bool must_stop(const job *current) {
+    return pl_clock_seconds() >= current->limits->stop->deadline_seconds ||
+           pl_bounds_are_over(&current->bounds);
 }
 
 static void end_line(job *current) {
@@ -126,7 +118,7 @@ static glp_prob *build_problem(const job *current) {
 }
 
 /* Returns the time until the deadline for GLPK: INT_MAX is no limit. */
-static int milliseconds_left(job *current) {
+static int milliseconds_left(const job *current) {
     double left = (current->limits->stop->deadline_seconds - pl_clock_seconds()) * 1000.0;
     if (left <= 0.0 || must_stop(current))
         return 0;
@@ -166,7 +158,6 @@ static void count_work(const job *current, glp_prob *problem) {
  * limit also applies to it. */
 static popliner_status solve_relaxation(glp_prob *problem, job *current, bool *solved) {
     *solved = false;
-    *current->outcome = PL_MIP_UNSOLVED;
     glp_smcp parameters;
     glp_init_smcp(&parameters);
     parameters.msg_lev = GLP_MSG_ALL;
@@ -280,20 +271,23 @@ static popliner_status work_guarded(job *current) {
 
 /* Runs on a new thread, with its own GLPK environment. If there is one already, GLPK was built
  * without threads, and it is the caller's. */
-static void work_on_thread(void *user) {
+static bool work_on_thread(void *user, size_t worker, size_t i) {
     job *current = user;
+    (void)worker;
+    (void)i;
     enum { NO_MEMORY = 2 };
     int code = glp_init_env();
     if (code != 0) {
         current->status = code == NO_MEMORY ? pl_fail_memory(current->error, "GLPK")
                                             : pl_fail(current->error, POPLINER_ERROR_INTERNAL,
                                                       "GLPK cannot be started: code %d", code);
-        return;
+        return true;
     }
     pl_plain_locale locale = pl_plain_locale_enter();
     current->status = work_guarded(current);
     pl_plain_locale_leave(&locale);
     glp_free_env();
+    return true;
 }
 
 static popliner_status run_job(job *current) {
@@ -304,8 +298,16 @@ static popliner_status run_job(job *current) {
         return pl_fail(error, POPLINER_ERROR_INTERNAL,
                        "a program of %zu rows, %zu columns and %zu entries is too large for GLPK",
                        program->num_rows, program->num_columns, program->num_entries);
-    current->thread = (pl_own_thread){.work = work_on_thread, .answer = answer, .user = current};
-    return pl_own_thread_run(&current->thread)
+    const pl_parallel work = {.num_threads = 2,
+                              .count = 1,
+                              .task = work_on_thread,
+                              .user = current,
+                              .bounds = &current->bounds,
+                              .is_apart = true};
+    current->bounds.should_stop = current->limits->stop->should_stop;
+    current->bounds.user = current->limits->stop->user;
+    *current->outcome = PL_MIP_UNSOLVED;
+    return pl_parallel_run(&work) == 1 || pl_bounds_are_over(&current->bounds)
                ? current->status
                : pl_fail_memory(error, "the thread that GLPK runs on");
 }
