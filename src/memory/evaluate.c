@@ -171,7 +171,7 @@ static pl_tile_stash stash_of(const pl_question *q, const pl_digest_tile *tile,
     pl_tile_stash stash = {0, 0};
     uint64_t own_bytes = 0;
     for (const pl_digest_stash *it = tile->stash; it < tile->stash + tile->num_stash; it++)
-        if (it->way == (uint32_t)q->estimation->recompute && it->start <= stage->first_unit &&
+        if (it->way == q->estimation->stash_way && it->start <= stage->first_unit &&
             it->unit >= stage->first_unit && it->unit <= stage->last_unit)
             stash.bytes += it->bytes;
     for (size_t unit = stage->first_unit; unit <= stage->last_unit; unit++)
@@ -180,8 +180,8 @@ static pl_tile_stash stash_of(const pl_question *q, const pl_digest_tile *tile,
     return stash;
 }
 
-/* Measures stages by the digest. */
-static void measure(pl_question *q, size_t number, pl_stage_tile *result) {
+void pl_question_measure(pl_question *q, size_t number, pl_stage_tile *result,
+                         pl_tile_stash *stash) {
     const pl_estimation *estimation = q->estimation;
     const pl_digest_tile *tile = &estimation->digest->tiles[number];
     uint64_t sum_bytes[PL_NUM_SUMS] = {0};
@@ -201,20 +201,12 @@ static void measure(pl_question *q, size_t number, pl_stage_tile *result) {
             buffer_bytes[BEFORE_TURN] += last->sent_backward_bytes;
             buffer_bytes[FROM_TURN] += last->sent_forward_bytes;
         }
+        stash[i] = stash_of(q, tile, stage);
     }
     set_steady(estimation, number, sum_bytes, apart_bytes, result);
     find_peaks(peaks, buffer_bytes, result);
     if (estimation->popliner != NULL)
         result->plain = result->buffered = pl_popliner_meter_peak(estimation->popliner, number);
-}
-
-void pl_question_measure(pl_question *q, size_t number, pl_stage_tile *result,
-                         pl_tile_stash *stash) {
-    measure(q, number, result);
-    for (size_t i = 0; i < q->num_stages; i++)
-        stash[i] = q->estimation->has_stash
-                       ? stash_of(q, &q->estimation->digest->tiles[number], &q->stages[i])
-                       : (pl_tile_stash){0, 0};
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
@@ -315,9 +307,8 @@ bool pl_row_begin(pl_row *row, size_t number, size_t first_unit) {
     memset(row->peaks, 0, sizeof row->peaks);
     memset(row->sum_bytes, 0, sizeof row->sum_bytes);
     memset(row->arriving_stash_bytes, 0, digest->chain->num_units * sizeof(uint64_t));
-    for (size_t i = 0; row->estimation->has_stash && i < tile->num_stash; i++)
-        if (tile->stash[i].way == (uint32_t)row->estimation->recompute &&
-            tile->stash[i].start <= first_unit)
+    for (size_t i = 0; i < tile->num_stash; i++)
+        if (tile->stash[i].way == row->estimation->stash_way && tile->stash[i].start <= first_unit)
             row->arriving_stash_bytes[tile->stash[i].unit] += tile->stash[i].bytes;
     row->stash_bytes = row->own_stash_bytes = row->apart_bytes = 0;
     return true;

@@ -39,10 +39,9 @@ typedef struct pl_estimation {
     popliner_pipeline pipeline;
     struct pl_popliner_meter *popliner; /* for PopLiner's model, else NULL */
     pl_digest *digest;
-    size_t live;       /* how its live ranges count */
-    size_t max_stages; /* of the pipeline: 1 if it stores nothing */
-    bool has_stash;    /* something is stored, by the way to recompute */
-    popliner_recompute recompute;
+    size_t live;                    /* how its live ranges count */
+    size_t max_stages;              /* of the pipeline: 1 if it stores nothing */
+    uint32_t stash_way;             /* of what is stored: the recomputation; PL_NONE: nothing is */
     bool has_buffers;               /* data that is sent stays in the stage */
     uint64_t accumulator_factor;    /* the bytes for each of trained parameters */
     bool frees[POPLINER_NUM_NEEDS]; /* see pl_pipeline_frees_originals */
@@ -85,7 +84,7 @@ typedef struct pl_question {
 void pl_question_begin(pl_question *question, pl_arrays *arrays, const pl_estimation *estimation,
                        const popliner_interval *stages, size_t num_stages);
 
-/* Sets *result to what the stages have on a tile, and stash[num_stages] (unless NULL) to what each
+/* Sets *result to what the stages have on a tile, and stash[num_stages] to what each
  * stores. O(lists of the tile). */
 void pl_question_measure(pl_question *question, size_t tile, pl_stage_tile *result,
                          pl_tile_stash *stash);

@@ -165,21 +165,18 @@ static size_t most_copies(const pl_estimation *estimation, popliner_need need) {
 /* Begins measuring with a meter. */
 static void begin_work(tile_work *t, pl_arrays *own) {
     const size_t num_units = t->meter->chain->num_units;
-    pl_stage_details *made = t->made = pl_details_new(num_units);
-    t->meter->arrays.failed = made == NULL;
+    pl_stage_details *made = t->made;
     pl_estimation_find(t->meter, &t->options->pipeline, SIZE_MAX, &t->estimation);
     /* PopLiner's meter is one */
     t->num_workers = t->meter->popliner == NULL ? pl_fewer(t->meter->num_threads, num_units) : 1;
     t->workers = pl_arrays_new(own, t->num_workers, sizeof *t->workers);
-    for (int need = 0; made != NULL && need < POPLINER_NUM_NEEDS; need++) {
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
         made->largest[need].max_copies = most_copies(&t->estimation, (popliner_need)need);
         if ((t->needs >> need & 1) != 0)
             t->lines[need] =
                 pl_arrays_new(own, pl_triangle_size(num_units), sizeof *t->lines[need]);
     }
-    t->meter->arrays.failed = t->meter->arrays.failed || own->failed;
-    if (t->meter->arrays.failed)
-        return;
+    t->meter->arrays.failed = own->failed;
     made->key = pl_details_key_of(&t->options->pipeline, t->meter->pass_usage.passes.is_training);
     made->key.max_stages = t->estimation.max_stages;
     made->key.max_copies = made->largest[POPLINER_NEED_EXPECTED].max_copies;
@@ -228,24 +225,25 @@ popliner_status pl_intervals_measure(pl_stage_meter *meter, const pl_interval_op
     const size_t num_tiles = meter->chain->profile->target.num_tiles;
     tile_work t = {.meter = meter, .options = options == NULL ? &usual : options};
     pl_arrays own = {0};
-    popliner_status status = POPLINER_OK;
     size_t end = 0;
+    t.made = pl_details_new(num_units);
     t.needs = t.options->needs != 0 ? t.options->needs : ALL_NEEDS;
     *details = NULL;
+    if (t.made == NULL)
+        return pl_fail_memory(error, "the intervals");
     begin_work(&t, &own);
     if (!meter->arrays.failed)
         end = measure_rows(&t);
     if (end == num_units && !has_failed(&t) && pl_stage_meter_find_sums(meter))
         memcpy(t.made->cuts_bytes, meter->cut_bytes, num_units * sizeof *meter->cut_bytes);
     pl_arrays_free(&own);
-    if (t.made == NULL || has_failed(&t))
-        status = pl_fail_memory(error, "the intervals");
-    else if (end < num_units)
-        status = pl_fail(error, POPLINER_ERROR_STOPPED,
-                         "measuring all stages was stopped at unit %zu of %zu", end, num_units);
-    if (status != POPLINER_OK) {
+    if (has_failed(&t) || end < num_units) {
+        const bool is_short = has_failed(&t);
         pl_stage_details_free(t.made);
-        return status;
+        return is_short
+                   ? pl_fail_memory(error, "the intervals")
+                   : pl_fail(error, POPLINER_ERROR_STOPPED,
+                             "measuring all stages was stopped at unit %zu of %zu", end, num_units);
     }
     pl_progress(t.options->listener, "Measuring all stages", num_tiles, num_tiles);
     *details = t.made;

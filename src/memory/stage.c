@@ -100,11 +100,13 @@ void pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline
     const popliner_profile *p = meter->chain->profile;
     const bool is_full = meter->popliner == NULL;
     const bool is_training = meter->pass_usage.passes.is_training;
+    bool has_stash = false;
     const unsigned effects = is_full && pipeline != NULL ? pipeline->effects : 0;
     *e = (pl_estimation){
         .popliner = meter->popliner,
         .digest = &meter->digest,
         .max_stages = 1,
+        .stash_way = PL_NONE,
         .live = (effects & POPLINER_EFFECT_PASSING) != 0 ? PL_LIVE_PASSES_THROUGH : 0,
         .expects_buffers = (effects & POPLINER_EFFECT_BUFFERS) != 0,
         .rule = {.has_needs = is_full,
@@ -116,9 +118,9 @@ void pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline
         e->pipeline = *pipeline;
     max_stages = pl_more(1, pl_fewer(max_stages, meter->chain->num_units));
     if (pipeline != NULL && is_training) {
-        e->has_stash = pl_pipeline_copies_for(pipeline, POPLINER_NEED_MOST, max_stages) > 0;
-        e->recompute = pl_pipeline_stored(pipeline);
-        e->max_stages = e->has_stash ? max_stages : 1;
+        has_stash = pl_pipeline_copies_for(pipeline, POPLINER_NEED_MOST, max_stages) > 0;
+        e->stash_way = has_stash ? (uint32_t)pl_pipeline_stored(pipeline) : PL_NONE;
+        e->max_stages = has_stash ? max_stages : 1;
     }
     if (pipeline != NULL && is_training && is_full) {
         e->has_buffers = pl_pipeline_kind(pipeline) == PL_SCHEDULE_IN_CYCLES;
@@ -127,7 +129,7 @@ void pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline
         e->accumulator_factor = pl_accumulator_factor(pipeline, meter->has_accumulators);
         for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
             e->frees[need] =
-                e->has_stash && pl_pipeline_frees_originals(pipeline, (popliner_need)need);
+                has_stash && pl_pipeline_frees_originals(pipeline, (popliner_need)need);
     }
 }
 
