@@ -1,4 +1,4 @@
-/* The split of a pipeline whose step takes least: moves of cuts, within the bounds of a game.
+/* The split of a pipeline whose step takes least: moves of cuts, and the bound of a game.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/step_search.h"
@@ -21,12 +21,11 @@
  * with one stage on a device; with several, moving any range of them, and several ranges at once,
  * does. */
 enum {
-    MAX_BOUNDS = 1 << 21,
+    MAX_PLACES = 1 << 21,
     MAX_CHOICES = 1 << 23,
     WORK_OF_STAGE = 8,
     WORK_OF_WAYS = 4,
     WORK_OF_VARIANTS = 256,
-    PARTS_OF_WORK_OF_ALL = 16,
     MOST_MOVED = 4,
     STEPS_OF_STAGES = 2000,
     MOST_SLOWER = 100,
@@ -45,9 +44,6 @@ typedef struct span {
     size_t end;
 } span;
 
-/* Longer paths are no matter of a game, whose sums are below 10^18. */
-#define MOST_CYCLES (UINT64_C(1) << 58)
-
 typedef struct step_search {
     const pl_step_question *q;
     pl_order order;
@@ -56,20 +52,17 @@ typedef struct step_search {
     span *divided;    /* [num_stages] its stages; of no units at first */
     size_t num_parts;
     pl_problem problem;
-    pl_limits limits;
+    pl_limits limits;  /* of splits that count */
+    pl_limits shorter; /* and of those that may be better */
     size_t num_units;
     size_t num_stages;
     size_t num_ipus;
     size_t num_chunks;
     uint64_t num_micro;
     pl_ways_through ways; /* the stages with which others make a split */
-    pl_step_arc *arcs;    /* those of splits that are not slower than the best one */
+    pl_step_arc *arcs;    /* those of splits that are shorter than the best one */
     size_t num_arcs;
-    uint64_t most_of_stage; /* of the passes of one of them, in all micro-batches */
-    size_t *first_arcs;     /* [places + 1] of those that are left for try_all */
-    uint64_t least_work;    /* with which that ends */
-    pl_limits usual;        /* of stages that choose */
-    chosen *choices;        /* [num_stages], of each a triangle; NULL: none choose */
+    chosen *choices; /* [num_stages], of each a triangle; NULL: none choose */
 
     size_t *place;  /* [num_stages] first units, where the search wanders */
     pl_split split; /* the current one */
@@ -77,8 +70,6 @@ typedef struct step_search {
     pl_split best_split;
     pl_step_answer *answer;
     pl_objective_values best;
-    uint64_t most_bytes;   /* that a stage may choose now, besides the usual limits */
-    uint64_t best_bytes;   /* the same of the best split */
     uint64_t *peaks_bytes; /* [num_stages] scratch */
     uint64_t *work;
     popliner_interval *together; /* [num_stages] scratch */
@@ -93,7 +84,6 @@ typedef struct step_search {
 static bool begin_choices(step_search *s) {
     const pl_problem *p = &s->problem;
     const size_t num_intervals = pl_triangle_size(s->num_units);
-    s->usual = s->limits;
     if (p->chooser == NULL)
         return true;
     if (s->num_stages > MAX_CHOICES / num_intervals)
@@ -105,21 +95,17 @@ static bool begin_choices(step_search *s) {
 /* Returns what stage k, which chooses, does with the units first ... end - 1. */
 static pl_load choose(step_search *s, size_t k, size_t first, size_t end) {
     const pl_choices *of = s->problem.costs->choices;
-    pl_wish wish = {s->usual, true};
+    const pl_wish wish = {s->limits, true};
     chosen *own = &s->choices[k * pl_triangle_size(s->num_units) +
                               pl_triangle_place(s->num_units, first, end - 1)];
-    const bool is_usual = s->most_bytes >= s->usual.max_peak_bytes;
     const popliner_interval stage = {first, end - 1, s->num_stages - k};
-    pl_load load;
-    if (own->is_known && is_usual)
+    if (own->is_known)
         return own->load;
-    wish.limits.max_peak_bytes = pl_smaller(wish.limits.max_peak_bytes, s->most_bytes);
     *s->work -= pl_smaller(*s->work,
                            of->variants == NULL ? WORK_OF_WAYS : WORK_OF_VARIANTS * (end - first));
-    pl_chooser_weigh(&s->problem, &wish, &stage, s->num_stages, &load);
-    if (is_usual)
-        *own = (chosen){true, load};
-    return load;
+    pl_chooser_weigh(&s->problem, &wish, &stage, s->num_stages, &own->load);
+    own->is_known = true;
+    return own->load;
 }
 
 /* ---- stages ---- */
@@ -144,8 +130,8 @@ static uint64_t useless_cycles(const step_search *s) {
     return pl_smaller(s->answer->cycles, pl_add_or_never(s->q->max_cycles, 1));
 }
 
-/* Lists all stages that a split which is not slower than the best one may have; SIZE_MAX if there
- * are too many. */
+/* Lists all stages that a split which is shorter than the best one may have; SIZE_MAX if there are
+ * too many. */
 static popliner_status find_arcs(step_search *s, popliner_error *error) {
     const size_t row = s->num_units + 1;
     for (size_t k = 0; k < s->num_stages; ++k)
@@ -156,10 +142,8 @@ static popliner_status find_arcs(step_search *s, popliner_error *error) {
                 const pl_step_parts p = passes_of(s, k, first, end);
                 const uint64_t own = p.forward + p.backward + p.weights;
                 *s->work -= pl_smaller(*s->work, WORK_OF_STAGE);
-                const uint64_t of_all = pl_multiply_or_never(s->num_micro, own);
-                if (of_all > useless_cycles(s))
+                if (pl_multiply_or_never(s->num_micro, own) >= useless_cycles(s))
                     continue;
-                s->most_of_stage = pl_larger(s->most_of_stage, of_all);
                 if (s->num_arcs >= MAX_ARCS || *s->work == 0 ||
                     !pl_arrays_grow(&s->arrays, &s->arcs, s->num_arcs + 1, sizeof *s->arcs)) {
                     s->num_arcs = SIZE_MAX;
@@ -271,7 +255,6 @@ static popliner_status try_split(step_search *s, popliner_error *error) {
     s->is_kept = true;
     a->cycles = cycles;
     s->best = values;
-    s->best_bytes = s->most_bytes;
     return pl_split_copy(&s->best_split, &s->split, error);
 }
 
@@ -395,26 +378,6 @@ static popliner_status wander(step_search *s, popliner_error *error) {
     return status == POPLINER_OK ? climb(s, error) : status;
 }
 
-/* Finds the least memory within which the stages of the best split may choose without a longer
- * step. */
-static popliner_status shrink(step_search *s, popliner_error *error) {
-    uint64_t least = 0;
-    popliner_status status = pl_split_copy(&s->split, &s->best_split, error);
-    for (size_t k = 0; k < s->num_stages; ++k) {
-        const popliner_interval i = pl_split_interval(&s->problem, &s->split, k);
-        least = pl_larger(least,
-                          pl_problem_peak(&s->problem, i.first_unit, i.last_unit, i.stages_to_end));
-    }
-    while (status == POPLINER_OK && least < s->best.peak_bytes) {
-        s->most_bytes = least + (s->best.peak_bytes - least) / 2;
-        memset(s->divided, 0, s->num_stages * sizeof *s->divided);
-        status = try_split(s, error);
-        if (!s->is_kept)
-            least = s->most_bytes + 1;
-    }
-    return status;
-}
-
 static popliner_status begin_with(step_search *s, const popliner_plan *plan,
                                   popliner_error *error) {
     if (plan == NULL || plan->num_stages != s->num_stages)
@@ -450,11 +413,9 @@ static popliner_status make_plan(step_search *s, popliner_error *error) {
     pl_step_answer *a = s->answer;
     const popliner_solver_options *o = s->q->options;
     const bool is_of_cycles = pl_spread_is_of_cycles(o);
-    pl_limits limits = s->usual;
     if (s->best_split.num_stages == 0)
         return POPLINER_OK;
-    limits.max_peak_bytes = pl_smaller(limits.max_peak_bytes, s->best_bytes);
-    pl_chooser_limit(&s->problem, &limits, true);
+    pl_chooser_limit(&s->problem, &s->limits, true);
     popliner_status status = pl_plan_create_empty(true, &a->plan, error);
     popliner_plan *plan = a->plan;
     if (status == POPLINER_OK)
@@ -476,133 +437,52 @@ static popliner_status make_plan(step_search *s, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* ---- the game ---- */
+/* ---- the search ---- */
 
-/* Raises the bound to what the game has proven. */
-static void raise_bound(step_search *s, const pl_step_game *g) {
-    s->answer->bound_cycles =
-        pl_larger(s->answer->bound_cycles, pl_add_or_never(g->bound, s->q->least_after));
-}
-
-/* Raises the bound by that of a game, and tries its best split. */
-static popliner_status begin_game(step_search *s, pl_step_game *g, popliner_error *error) {
-    const uint64_t longest = pl_multiply_or_never(s->num_stages, s->most_of_stage);
-    const bool is_played = s->num_arcs < SIZE_MAX && longest <= MOST_CYCLES &&
-                           s->answer->bound_cycles < useless_cycles(s);
-    *g = (pl_step_game){.graph = &s->graph,
-                        .order = &s->order,
-                        .num_units = s->num_units,
-                        .arcs = s->arcs,
-                        .num_arcs = s->num_arcs,
-                        .work = s->work,
-                        .stop = s->q->stop,
-                        .arrays = &s->arrays};
-    if (!is_played)
+/* Raises the bound by that of a game. */
+static popliner_status play(step_search *s, popliner_error *error) {
+    const uint64_t useless = useless_cycles(s);
+    uint64_t bound;
+    if (s->answer->bound_cycles >= useless)
         return POPLINER_OK;
-    const popliner_status status = pl_step_game_begin(g, error);
-    if (status != POPLINER_OK)
+    popliner_status status = find_arcs(s, error);
+    if (status != POPLINER_OK || s->num_arcs == SIZE_MAX)
         return status;
-    raise_bound(s, g);
-    if (g->cycles == UINT64_MAX)
-        return POPLINER_OK;
-    memcpy(s->split.first_units, g->first_units, s->num_stages * sizeof *g->first_units);
-    return try_split(s, error);
-}
-
-/* Tries all splits that begin with the first stages of the current one, up to a place, as long as
- * the mean path of the game, for which those stages take `sum`, may be short enough. */
-static popliner_status try_from(step_search *s, const pl_step_game *g, size_t at, double sum,
-                                popliner_error *error) {
-    const size_t row = s->num_units + 1;
-    popliner_status status = POPLINER_OK;
-    if (at / row == s->num_stages) {
-        if (pl_stop_is_wanted(s->q->stop))
-            s->least_work = *s->work;
-        return try_split(s, error);
-    }
-    s->split.first_units[at / row] = at % row;
-    for (size_t i = s->first_arcs[at]; status == POPLINER_OK && i < s->first_arcs[at + 1]; ++i) {
-        const pl_step_arc *arc = &g->arcs[i];
-        const double with = sum + pl_step_game_take(g, g->passes, arc);
-        const uint64_t most = useless_cycles(s) - 1 - s->q->least_after;
-        pl_step_game_work(g, 1);
-        if (*s->work <= s->least_work || s->answer->bound_cycles >= useless_cycles(s))
-            break;
-        if ((with + g->least[1][arc->to]) * PL_STEP_CERTAIN <= (double)most)
-            status = try_from(s, g, arc->to, with, error);
-    }
+    pl_step_game game = {.graph = &s->graph,
+                         .order = &s->order,
+                         .num_units = s->num_units,
+                         .most = useless < UINT64_MAX ? useless - 1 - s->q->least_after : useless,
+                         .arcs = s->arcs,
+                         .num_arcs = s->num_arcs,
+                         .work = s->work,
+                         .stop = s->q->stop};
+    status = pl_step_game_play(&game, &bound, error);
+    s->answer->bound_cycles =
+        pl_larger(s->answer->bound_cycles, pl_add_or_never(bound, s->q->least_after));
     return status;
-}
-
-/* Tries all splits that may be better than the best one, if they are few. */
-static popliner_status try_all(step_search *s, pl_step_game *g, popliner_error *error) {
-    const size_t num_places = (s->num_stages + 1) * (s->num_units + 1);
-    if (g->num_open == 0 || s->answer->bound_cycles >= useless_cycles(s))
-        return POPLINER_OK;
-    s->first_arcs = pl_arrays_new(&s->arrays, num_places + 1, sizeof *s->first_arcs);
-    if (s->first_arcs == NULL)
-        return pl_fail_memory(error, "the bounds of a step");
-    pl_step_game_leave_out(g, useless_cycles(s) - 1 - s->q->least_after);
-    for (size_t at = 0, i = 0; at <= num_places; ++at) {
-        while (i < g->num_arcs && g->arcs[i].from < at)
-            ++i;
-        s->first_arcs[at] = i;
-    }
-    s->least_work = *s->work - *s->work / PARTS_OF_WORK_OF_ALL;
-    const popliner_status status = try_from(s, g, 0, 0, error);
-    if (*s->work > s->least_work)
-        s->answer->bound_cycles = pl_larger(s->answer->bound_cycles, useless_cycles(s));
-    return status;
-}
-
-/* Raises the bound as far as the game proves it, for a known step; ties need no proof. */
-static popliner_status end_game(step_search *s, pl_step_game *g, popliner_error *error) {
-    if (g->num_open == 0 || s->answer->bound_cycles >= useless_cycles(s) ||
-        useless_cycles(s) == UINT64_MAX || s->q->filter != NULL)
-        return POPLINER_OK;
-    g->bound = pl_larger(g->bound, s->answer->bound_cycles - s->q->least_after);
-    pl_step_game_prove(g, useless_cycles(s) - s->q->least_after);
-    raise_bound(s, g);
-    return s->arrays.failed ? pl_fail_memory(error, "the bounds of a step") : POPLINER_OK;
 }
 
 static popliner_status run_step_search(step_search *s, popliner_error *error) {
     pl_step_answer *a = s->answer;
-    popliner_status status = POPLINER_OK;
     for (size_t k = 0; k < s->num_stages; ++k)
         if (!pl_split_append(&s->split, 0))
             return pl_fail_memory(error, "the stages of the plan");
-    status = begin_with(s, s->q->start, error);
-    if (status != POPLINER_OK || (s->num_stages + 1) * (s->num_units + 1) > MAX_BOUNDS)
+    popliner_status status = begin_with(s, s->q->start, error);
+    if (status != POPLINER_OK || (s->num_stages + 1) * (s->num_units + 1) > MAX_PLACES)
         return status;
+    s->shorter = s->limits;
     const uint64_t most_cycles = pl_smaller(a->cycles, s->q->max_cycles);
     if (most_cycles < UINT64_MAX)
-        s->limits.max_cycles = pl_smaller(s->limits.max_cycles, most_cycles / s->num_micro);
-    s->ways = (pl_ways_through){.problem = &s->problem, .limits = &s->limits};
+        s->shorter.max_cycles = pl_smaller(s->shorter.max_cycles, most_cycles / s->num_micro);
+    s->ways = (pl_ways_through){.problem = &s->problem, .limits = &s->shorter};
     status = pl_ways_find(&s->ways, error);
     if (status == POPLINER_OK)
         status = try_even(s, error);
-    if (status != POPLINER_OK || s->q->is_even_only)
-        return status;
-    status = find_arcs(s, error);
-    pl_step_game game;
-    if (status == POPLINER_OK)
-        status = begin_game(s, &game, error);
-    if (status == POPLINER_OK)
-        status = climb(s, error);
-    if (status == POPLINER_OK)
-        status = try_all(s, &game, error);
-    /* of one stage on a device, proofs take less than to wander, which they may spare */
-    if (status == POPLINER_OK && s->num_chunks == 1)
-        status = end_game(s, &game, error);
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK && *s->work > 0)
         status = wander(s, error);
-    if (status == POPLINER_OK && s->num_chunks > 1)
-        status = end_game(s, &game, error);
+    if (status == POPLINER_OK && *s->work > 0 && s->q->filter == NULL) /* ties need no bound */
+        status = play(s, error);
     a->bound_cycles = pl_smaller(a->bound_cycles, a->cycles);
-    if (status == POPLINER_OK && s->choices != NULL && s->best_split.num_stages > 0 &&
-        pl_objectives_include(s->q->options, POPLINER_OBJECTIVE_MEMORY))
-        status = shrink(s, error);
     return status;
 }
 
@@ -639,7 +519,7 @@ static popliner_status begin_step_search(step_search *s, bool *can_choose, popli
 
 popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
                                pl_step_answer *answer, popliner_error *error) {
-    step_search s = {.q = question, .answer = answer, .work = work, .most_bytes = UINT64_MAX};
+    step_search s = {.q = question, .answer = answer, .work = work};
     const popliner_solver_options *o = question->options;
     *answer = (pl_step_answer){.cycles = UINT64_MAX, .bound_cycles = question->least_cycles};
     popliner_status status = pl_problem_create(&s.problem, question->costs, o, error);

@@ -24,7 +24,6 @@ typedef struct pl_step_question {
     uint64_t max_cycles;        /* of the step and what follows; slower splits do not count */
     const popliner_plan *start; /* a split to begin with, or NULL */
     const pl_filter *filter;    /* of the splits that count; NULL: the limits of the options */
-    bool is_even_only;          /* only the start and even stages are tried */
     const pl_stop *stop;
 } pl_step_question;
 
@@ -38,15 +37,12 @@ typedef struct pl_step_answer {
 } pl_step_answer;
 
 /* Stages may choose (costs->choices): their passes are those of the fewest cycles within the
- * limits, of which the backward ones are longer; if MEMORY is an objective, within the least memory
- * for the best split's step.
+ * limits, of which the backward ones are longer.
  *
- * Even stages are tried first. A game raises the bound and has a split (step_game). Then cuts of
- * the best split move by a unit as long as that is faster, or as fast and better in the objectives;
- * all splits that the game leaves are tried if they are few, else the search wanders, and a sweep
- * raises the bound (step_sweep). The search ends after *work units of work (about ten nanoseconds
- * each), which it decreases, or if it is stopped. Errors: USAGE (the step is unknown), those of
- * pl_split_evaluate. */
+ * Even stages are tried first; then the search wanders, and a game (step_game) bounds the step. The
+ * search ends after *work units of work (about ten nanoseconds each), which it decreases, or if it
+ * is stopped; without work only the start and even stages are tried. Errors: USAGE (the step is
+ * unknown), those of pl_split_evaluate. */
 popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
                                pl_step_answer *answer, popliner_error *error);
 

@@ -74,27 +74,59 @@ static popliner_status check(const popliner_costs *costs, const popliner_solver_
     return POPLINER_OK;
 }
 
-/* Takes the plan of an answer that is better than `best`, or drops it. */
-static void take(pl_step_answer *best, pl_step_answer *own) {
-    const bool is_better = own->plan != NULL && own->cycles < best->cycles;
-    popliner_plan_free(is_better ? best->plan : own->plan);
-    if (!is_better)
-        return;
-    best->plan = own->plan;
-    best->cycles = own->cycles;
+/* Finds the fastest split, to begin with. */
+static popliner_status find_fastest(const popliner_costs *costs,
+                                    const popliner_solver_options *options, popliner_plan *plan,
+                                    popliner_error *error) {
+    static const popliner_objective fastest[] = {POPLINER_OBJECTIVE_CYCLES};
+    popliner_solver_options o = *options;
+    o.objectives = fastest;
+    o.num_objectives = 1;
+    o.without_second_proof = o.without_reasons = true;
+    PL_TRY(pl_solve_within(costs, &o, WORK_OF_START, plan, error));
+    if (plan->status != POPLINER_PLAN_INFEASIBLE)
+        return POPLINER_OK;
+    pl_plan_clear(plan); /* with more work; or for the reason why nothing fits */
+    o.without_reasons = options->without_reasons;
+    return pl_solve(costs, &o, plan, error);
 }
 
-/* Tries all numbers of stages that the options admit, the most first. */
+/* Tries a number of stages, those of the options, from a split of them. */
+static popliner_status try_number(const popliner_costs *costs,
+                                  const popliner_solver_options *options,
+                                  const popliner_plan *start, pl_stop *stop, uint64_t *work,
+                                  pl_step_answer *best, popliner_error *error) {
+    const pl_step_question question = {
+        .costs = costs,
+        .options = options,
+        .pipeline = options->pipeline,
+        /* the slowest device runs the passes of all micro-batches */
+        .least_cycles = pl_multiply_or_never(options->pipeline->copies.num_micro_batches,
+                                             start->values[0].bound),
+        .max_cycles = best->cycles,
+        .start = start,
+        .stop = stop};
+    pl_step_answer own;
+    const popliner_status status = pl_step_search(&question, work, &own, error);
+    best->bound_cycles = pl_smaller(best->bound_cycles, own.bound_cycles);
+    if (own.plan == NULL || own.cycles >= best->cycles) {
+        popliner_plan_free(own.plan);
+        return status;
+    }
+    popliner_plan_free(best->plan);
+    best->plan = own.plan;
+    best->cycles = own.cycles;
+    return status;
+}
+
+/* Tries all numbers of stages that the options admit, the most first, from the fastest splits. */
 static popliner_status try_numbers(const popliner_costs *costs,
                                    const popliner_solver_options *options,
-                                   const popliner_plan *start, pl_stop *stop, pl_step_answer *best,
-                                   popliner_error *error) {
+                                   const popliner_plan *fastest, pl_stop *stop,
+                                   pl_step_answer *best, popliner_error *error) {
     const bool is_mapped = options->num_mapped_stages > 0;
     const size_t most = is_mapped ? options->num_mapped_stages
                                   : pl_fewer(options->num_ipus, popliner_costs_num_units(costs));
-    /* the slowest device runs the passes of all micro-batches */
-    const uint64_t least =
-        pl_multiply_or_never(options->pipeline->copies.num_micro_batches, start->values[0].bound);
     uint64_t work = MOST_WORK;
     popliner_status status = POPLINER_OK;
     size_t *ipus = pl_new_array(most, sizeof *ipus);
@@ -102,21 +134,18 @@ static popliner_status try_numbers(const popliner_costs *costs,
         return pl_fail_memory(error, "the stages");
     *best = (pl_step_answer){.cycles = UINT64_MAX, .bound_cycles = UINT64_MAX};
     for (size_t n = most; status == POPLINER_OK && n > 0; n = is_mapped ? 0 : n - 1) {
-        const popliner_solver_options o = place(options, ipus, n);
+        popliner_solver_options o = place(options, ipus, n);
+        popliner_plan own = {0};
         uint64_t share = is_mapped ? work : work / 2;
         work -= share;
-        const pl_step_question question = {.costs = costs,
-                                           .options = &o,
-                                           .pipeline = o.pipeline,
-                                           .least_cycles = least,
-                                           .max_cycles = best->cycles,
-                                           .start = start,
-                                           .stop = stop};
-        pl_step_answer own;
-        status = pl_step_search(&question, &share, &own, error);
+        o.without_reasons = true;
+        if (fastest->num_stages != n)
+            status = find_fastest(costs, &o, &own, error);
+        const popliner_plan *start = fastest->num_stages == n ? fastest : &own;
+        if (status == POPLINER_OK && start->status != POPLINER_PLAN_INFEASIBLE)
+            status = try_number(costs, &o, start, stop, &share, best, error);
+        pl_plan_clear(&own);
         work += share;
-        best->bound_cycles = pl_smaller(best->bound_cycles, own.bound_cycles);
-        take(best, &own);
     }
     free(ipus);
     return status;
@@ -138,21 +167,11 @@ static popliner_status tell_step(const popliner_costs *costs,
 
 popliner_status pl_step_solve(const popliner_costs *costs, const popliner_solver_options *options,
                               popliner_plan *plan, popliner_error *error) {
-    static const popliner_objective fastest[] = {POPLINER_OBJECTIVE_CYCLES};
     pl_stop stop = pl_stop_of(options);
-    popliner_solver_options o = *options;
     pl_step_answer best = {0};
     popliner_status status = check(costs, options, error);
-    o.objectives = fastest;
-    o.num_objectives = 1;
-    o.without_second_proof = o.without_reasons = true;
     if (status == POPLINER_OK)
-        status = pl_solve_within(costs, &o, WORK_OF_START, plan, error);
-    if (status == POPLINER_OK && plan->status == POPLINER_PLAN_INFEASIBLE) {
-        pl_plan_clear(plan); /* with more work; or for the reason why nothing fits */
-        o.without_reasons = options->without_reasons;
-        status = pl_solve(costs, &o, plan, error);
-    }
+        status = find_fastest(costs, options, plan, error);
     if (status == POPLINER_OK && plan->status == POPLINER_PLAN_INFEASIBLE)
         return tell_step(costs, options, plan, error);
     if (status != POPLINER_OK)
@@ -217,7 +236,7 @@ popliner_status pl_step_of_even_stages(const popliner_plan *plan,
                                        const popliner_pipeline *pipeline,
                                        const popliner_costs *costs, uint64_t *cycles,
                                        popliner_error *error) {
-    uint64_t work = UINT64_MAX;
+    uint64_t work = 0; /* only even stages */
     pl_stop stop = pl_stop_of(options);
     pl_step_answer found = {0};
     popliner_pipeline_step step = {0};
@@ -234,8 +253,7 @@ popliner_status pl_step_of_even_stages(const popliner_plan *plan,
                                        .options = &o,
                                        .pipeline = pipeline,
                                        .max_cycles = step.cycles - 1,
-                                       .stop = &stop,
-                                       .is_even_only = true};
+                                       .stop = &stop};
     status = pl_step_search(&question, &work, &found, error);
     if (found.plan != NULL)
         *cycles = found.cycles;
