@@ -22,7 +22,6 @@
  * does. */
 enum {
     MAX_PLACES = 1 << 21,
-    MAX_CHOICES = 1 << 23,
     WORK_OF_STAGE = 8,
     WORK_OF_WAYS = 4,
     WORK_OF_VARIANTS = 256,
@@ -31,12 +30,6 @@ enum {
     MOST_SLOWER = 100,
     MAX_ARCS = 1 << 20
 };
-
-/* The choice of a stage of some units within the limits. */
-typedef struct chosen {
-    bool is_known;
-    pl_load load;
-} chosen;
 
 /* The units of a stage. */
 typedef struct span {
@@ -50,7 +43,6 @@ typedef struct step_search {
     pl_step_graph graph;
     uint64_t *cycles; /* [num_parts] of the passes of some split, for the graph */
     span *divided;    /* [num_stages] its stages; of no units at first */
-    size_t num_parts;
     pl_problem problem;
     pl_limits limits;  /* of splits that count */
     pl_limits shorter; /* and of those that may be better */
@@ -62,7 +54,6 @@ typedef struct step_search {
     pl_ways_through ways; /* the stages with which others make a split */
     pl_step_arc *arcs;    /* those of splits that are shorter than the best one */
     size_t num_arcs;
-    chosen *choices; /* [num_stages], of each a triangle; NULL: none choose */
 
     size_t *place;  /* [num_stages] first units, where the search wanders */
     pl_split split; /* the current one */
@@ -76,39 +67,19 @@ typedef struct step_search {
     pl_arrays arrays;            /* own the arrays above */
 } step_search;
 
-/* ---- choices ---- */
-
-/* Each stage is as fast as its memory allows, because a longer pass never makes a step shorter. */
-
-/* Prepares the choices of stages; false if there are too many. */
-static bool begin_choices(step_search *s) {
-    const pl_problem *p = &s->problem;
-    const size_t num_intervals = pl_triangle_size(s->num_units);
-    if (p->chooser == NULL)
-        return true;
-    if (s->num_stages > MAX_CHOICES / num_intervals)
-        return false;
-    s->choices = pl_arrays_new(&s->arrays, s->num_stages * num_intervals, sizeof *s->choices);
-    return true;
-}
-
-/* Returns what stage k, which chooses, does with the units first ... end - 1. */
-static pl_load choose(step_search *s, size_t k, size_t first, size_t end) {
-    const pl_choices *of = s->problem.costs->choices;
-    const pl_wish wish = {s->limits, true};
-    chosen *own = &s->choices[k * pl_triangle_size(s->num_units) +
-                              pl_triangle_place(s->num_units, first, end - 1)];
-    const popliner_interval stage = {first, end - 1, s->num_stages - k};
-    if (own->is_known)
-        return own->load;
-    *s->work -= pl_smaller(*s->work,
-                           of->variants == NULL ? WORK_OF_WAYS : WORK_OF_VARIANTS * (end - first));
-    pl_chooser_weigh(&s->problem, &wish, &stage, s->num_stages, &own->load);
-    own->is_known = true;
-    return own->load;
-}
-
 /* ---- stages ---- */
+
+/* Returns what stage k, which chooses, does with the units first ... end - 1. Each stage is as fast
+ * as its memory allows, because a longer pass never makes a step shorter. */
+static pl_load choose(step_search *s, size_t k, size_t first, size_t end) {
+    const pl_wish wish = {s->limits, true};
+    const popliner_interval stage = {first, end - 1, s->num_stages - k};
+    const bool has_ways = s->problem.costs->choices->variants == NULL;
+    pl_load load;
+    *s->work -= pl_smaller(*s->work, has_ways ? WORK_OF_WAYS : WORK_OF_VARIANTS * (end - first));
+    pl_chooser_weigh(&s->problem, &wish, &stage, s->num_stages, &load);
+    return load;
+}
 
 /* Returns the passes of stage k with the units first ... end - 1. */
 static pl_step_parts passes_of(step_search *s, size_t k, size_t first, size_t end) {
@@ -118,8 +89,8 @@ static pl_step_parts passes_of(step_search *s, size_t k, size_t first, size_t en
         .first_unit = first,
         .last_unit = end - 1,
         .ipu = pl_problem_ipu(&s->problem, k),
-        .cycles = s->choices != NULL ? choose(s, k, first, end).cycles
-                                     : pl_problem_cycles(&s->problem, k, first, end - 1),
+        .cycles = s->problem.chooser != NULL ? choose(s, k, first, end).cycles
+                                             : pl_problem_cycles(&s->problem, k, first, end - 1),
     };
     const uint64_t link_cycles = before == NULL ? 0 : before[first] + after[end];
     return pl_step_passes(&stage, link_cycles, s->q->options, s->q->pipeline, s->q->costs);
@@ -192,11 +163,11 @@ static popliner_status evaluate(step_search *s, pl_objective_values *values, boo
     popliner_status status = POPLINER_OK;
     *fits = true;
     *values = (pl_objective_values)PL_OBJECTIVE_VALUES_INIT;
-    if (s->choices == NULL)
+    if (s->problem.chooser == NULL)
         status = pl_split_evaluate(&s->problem, &s->split, values, s->peaks_bytes, error);
     for (size_t k = 0; status == POPLINER_OK && k < s->num_stages; ++k) {
         const size_t ipu = pl_problem_ipu(&s->problem, k);
-        if (s->choices == NULL) {
+        if (s->problem.chooser == NULL) {
             *fits = *fits && s->peaks_bytes[k] <= pl_limits_peak(&s->problem, &s->limits, ipu);
             continue;
         }
@@ -205,7 +176,7 @@ static popliner_status evaluate(step_search *s, pl_objective_values *values, boo
         *fits = *fits && load.peak_bytes != POPLINER_PEAK_FORBIDDEN;
         pl_objective_values_add(values, load);
     }
-    if (s->choices != NULL)
+    if (s->problem.chooser != NULL)
         values->cut_bytes = pl_split_cut_bytes(&s->problem, &s->split);
     *fits = *fits && (s->q->filter == NULL || pl_filter_admits(s->q->filter, values));
     return status == POPLINER_OK ? pl_chooser_failure(&s->problem, error) : status;
@@ -420,7 +391,7 @@ static popliner_status make_plan(step_search *s, popliner_error *error) {
     popliner_plan *plan = a->plan;
     if (status == POPLINER_OK)
         status = pl_plan_fill(&s->problem, &s->best_split, is_of_cycles, plan, error);
-    if (status == POPLINER_OK && s->choices != NULL)
+    if (status == POPLINER_OK && s->problem.chooser != NULL)
         status = pl_chooser_name(&s->problem, plan, error);
     if (status == POPLINER_OK)
         status = pl_step_find(plan, o, s->q->pipeline, s->q->costs, &a->step, error);
@@ -487,7 +458,7 @@ static popliner_status run_step_search(step_search *s, popliner_error *error) {
 }
 
 /* Takes what the search needs of its question and of the problem. */
-static popliner_status begin_step_search(step_search *s, bool *can_choose, popliner_error *error) {
+static popliner_status begin_step_search(step_search *s, popliner_error *error) {
     s->limits = s->q->filter != NULL ? s->q->filter->limits : pl_filter_of_limits().limits;
     s->num_units = s->problem.num_units;
     s->num_stages = s->q->options->num_mapped_stages;
@@ -496,7 +467,6 @@ static popliner_status begin_step_search(step_search *s, bool *can_choose, popli
     /* whatever the objectives, steps limit cycles */
     s->problem.depends_on_ipu = s->problem.depends_on_ipu || s->q->options->num_ipu_speeds > 0 ||
                                 s->problem.links.num_special > 0;
-    *can_choose = begin_choices(s);
     popliner_plan_stage *placed = pl_arrays_new(&s->arrays, s->num_stages, sizeof *placed);
     s->together = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->together);
     s->peaks_bytes = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->peaks_bytes);
@@ -511,8 +481,7 @@ static popliner_status begin_step_search(step_search *s, bool *can_choose, popli
                        PL_OPTION(s->q->options, objectives), obstacle);
     s->num_chunks = s->order.num_chunks;
     s->place = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->place);
-    s->num_parts = s->num_stages * PL_NUM_PASS_KINDS;
-    s->cycles = pl_arrays_new(&s->arrays, s->num_parts, sizeof *s->cycles);
+    s->cycles = pl_arrays_new(&s->arrays, s->num_stages * PL_NUM_PASS_KINDS, sizeof *s->cycles);
     s->divided = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->divided);
     return pl_step_graph_create(&s->graph, &s->order, &s->arrays, error);
 }
@@ -523,14 +492,13 @@ popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
     const popliner_solver_options *o = question->options;
     *answer = (pl_step_answer){.cycles = UINT64_MAX, .bound_cycles = question->least_cycles};
     popliner_status status = pl_problem_create(&s.problem, question->costs, o, error);
-    bool can_choose = true;
     if (status == POPLINER_OK)
-        status = begin_step_search(&s, &can_choose, error);
-    if (status == POPLINER_OK && can_choose && s.problem.max_stages < s.problem.min_stages)
+        status = begin_step_search(&s, error);
+    if (status == POPLINER_OK && s.problem.max_stages < s.problem.min_stages)
         answer->bound_cycles = UINT64_MAX;
-    else if (status == POPLINER_OK && can_choose)
+    else if (status == POPLINER_OK)
         status = run_step_search(&s, error);
-    if (status == POPLINER_OK && can_choose)
+    if (status == POPLINER_OK)
         status = make_plan(&s, error);
     answer->is_proven =
         answer->bound_cycles >= answer->cycles || answer->bound_cycles > question->max_cycles;
