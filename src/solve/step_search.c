@@ -27,7 +27,7 @@ enum {
     WORK_OF_VARIANTS = 256,
     MOST_MOVED = 4,
     STEPS_OF_STAGES = 2000,
-    MOST_SLOWER = 100,
+    PARTS_OF_WORK = 4,
     MAX_ARCS = 1 << 20
 };
 
@@ -310,9 +310,10 @@ static void move_some(step_search *s, uint64_t *random) {
     }
 }
 
-/* Wanders from split to split, each slower than the one before by less and less at most (threshold
- * accepting: Dueck and Scheuer 1990); always the same ones. Then climbs. */
-static popliner_status wander(step_search *s, popliner_error *error) {
+/* Wanders from the best split to others, each slower than the one before by less and less at most, at
+ * first by a part of the best one (threshold accepting: Dueck and Scheuer 1990); always the same
+ * ones. Then climbs. */
+static popliner_status wander(step_search *s, uint64_t part, popliner_error *error) {
     const uint64_t num_steps = STEPS_OF_STAGES * s->num_stages * s->num_stages;
     const uint64_t begun = *s->work;
     const size_t size = s->num_stages * sizeof *s->place;
@@ -323,12 +324,13 @@ static popliner_status wander(step_search *s, popliner_error *error) {
         return POPLINER_OK;
     memcpy(s->place, s->best_split.first_units, size);
     for (uint64_t i = 0; status == POPLINER_OK && i < num_steps; i++) {
-        if (*s->work <= begun - begun / 4 || s->answer->cycles <= s->answer->bound_cycles ||
-            pl_stop_is_wanted(s->q->stop))
+        if (*s->work <= begun - begun / PARTS_OF_WORK ||
+            s->answer->cycles <= s->answer->bound_cycles || pl_stop_is_wanted(s->q->stop))
             break;
-        const double left = fmin((double)(num_steps - i) / (double)num_steps,
-                                 4 * (double)*s->work / (double)begun - 3);
-        const uint64_t slower_cycles = s->answer->cycles / MOST_SLOWER;
+        const double left =
+            fmin((double)(num_steps - i) / (double)num_steps,
+                 PARTS_OF_WORK * (double)*s->work / (double)begun - (PARTS_OF_WORK - 1));
+        const uint64_t slower_cycles = s->answer->cycles / part;
         const uint64_t most = cycles + (uint64_t)((double)slower_cycles * left);
         memcpy(s->split.first_units, s->place, size);
         move_some(s, &random);
@@ -449,8 +451,9 @@ static popliner_status run_step_search(step_search *s, popliner_error *error) {
     status = pl_ways_find(&s->ways, error);
     if (status == POPLINER_OK)
         status = try_even(s, error);
-    if (status == POPLINER_OK && *s->work > 0)
-        status = wander(s, error);
+    /* few units need larger steps, many smaller ones; each finds what the other one misses */
+    for (uint64_t part = 20; status == POPLINER_OK && *s->work > 0 && part <= 100; part += 80)
+        status = wander(s, part, error);
     if (status == POPLINER_OK && *s->work > 0 && s->q->filter == NULL) /* ties need no bound */
         status = play(s, error);
     a->bound_cycles = pl_smaller(a->bound_cycles, a->cycles);
