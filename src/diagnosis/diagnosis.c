@@ -146,9 +146,9 @@ static void add_categories(const pl_explained *explained, size_t tile, uint64_t 
             explained_bytes[category] += p->variable_size_bytes[i];
     }
     for (size_t category = 0; category < p->num_categories; category++) {
-        const int code = explained->code_of_category[category];
+        const pl_category code = explained->code_of_category[category];
         const uint64_t truth = truth_bytes[category * p->target.num_tiles + tile];
-        if (code < PL_NUM_DIAGNOSED_CODE)
+        if (code != PL_CATEGORY_OTHER)
             explained_bytes[category] += explained->code_bytes[code][tile];
         rows[category].truth_bytes += truth;
         rows[category].explained_bytes += explained_bytes[category];
@@ -190,7 +190,7 @@ static uint64_t add_up(const pl_explained *explained, size_t tile, size_t step,
             popliner_liveness_is_live(p, i, step))
             *(explained->variable_marks[i] != 0 ? &bytes : missing_bytes) +=
                 p->variable_size_bytes[i];
-    for (int code = 0; code < PL_NUM_DIAGNOSED_CODE; code++) {
+    for (pl_category code = PL_CATEGORY_VERTEX_CODE; code < PL_NUM_CATEGORIES; code++) {
         const uint64_t missing = pl_explained_missing_code(explained, code, tile);
         bytes += explained->truth_bytes[code][tile] - missing;
         *missing_bytes += missing;

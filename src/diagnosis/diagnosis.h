@@ -17,19 +17,8 @@
 
 /* ---- Explained memory ------------------------------------------------------------------------ */
 
-/* Code: the categories that programs explain, rather than the variables that they touch. */
-enum {
-    PL_DIAGNOSED_VERTEX,
-    PL_DIAGNOSED_INSTANCES,
-    PL_DIAGNOSED_FIELDS,
-    PL_DIAGNOSED_DESCRIPTORS,
-    PL_DIAGNOSED_EXCHANGE,
-    PL_DIAGNOSED_CONTROL,
-    PL_NUM_DIAGNOSED_CODE,
-};
-
-/* The category of each code. */
-extern const pl_category pl_diagnosed_code[PL_NUM_DIAGNOSED_CODE];
+/* Code: the categories from PL_CATEGORY_VERTEX_CODE on, which programs explain, rather than the
+ * variables that they touch. */
 
 /* The part of a program that counts: its code, or also the variables that it touches. */
 enum { PL_SEEN_CODE = 1, PL_SEEN_DATA = 2 };
@@ -43,14 +32,13 @@ typedef struct pl_explained {
     const pl_chain *chain;
     size_t *counted; /* [num_counted]: the operations that count, ascending */
     size_t num_counted;
-    uint8_t *program_seen;   /* [num_programs]: 0, PL_SEEN_CODE or PL_SEEN_DATA */
-    uint8_t *variable_marks; /* [num_variables]: PL_MARK_TOUCHED, PL_MARK_CODE, both or 0 */
-    /* [num_categories]: index of the code; PL_NUM_DIAGNOSED_CODE for data */
-    int *code_of_category;
-    uint64_t *code_bytes[PL_NUM_DIAGNOSED_CODE];     /* [num_tiles]: explained */
-    uint64_t *all_code_bytes[PL_NUM_DIAGNOSED_CODE]; /* [num_tiles]: if all programs counted */
-    /* [num_tiles]: always-live bytes in the compiler's account */
-    uint64_t *truth_bytes[PL_NUM_DIAGNOSED_CODE];
+    uint8_t *program_seen;         /* [num_programs]: 0, PL_SEEN_CODE or PL_SEEN_DATA */
+    uint8_t *variable_marks;       /* [num_variables]: PL_MARK_TOUCHED, PL_MARK_CODE, both or 0 */
+    pl_category *code_of_category; /* [num_categories]: the code; PL_CATEGORY_OTHER for data */
+    /* By code, [num_tiles]: explained; if all programs counted; always live by the compiler. */
+    uint64_t *code_bytes[PL_NUM_CATEGORIES];
+    uint64_t *all_code_bytes[PL_NUM_CATEGORIES];
+    uint64_t *truth_bytes[PL_NUM_CATEGORIES];
     /* the counted operations as a stage; empty unless the model compares at its own steps */
     popliner_stage_memory stage;
     pl_arrays arrays; /* own the others */
@@ -64,7 +52,7 @@ popliner_status pl_explained_find(pl_explained *explained, pl_stage_meter *meter
 void pl_explained_free(pl_explained *explained);
 
 /* Returns the bytes of a code on a tile that nothing explains. */
-static inline uint64_t pl_explained_missing_code(const pl_explained *explained, int code,
+static inline uint64_t pl_explained_missing_code(const pl_explained *explained, pl_category code,
                                                  size_t tile) {
     const uint64_t truth_bytes = explained->truth_bytes[code][tile];
     return truth_bytes - pl_smaller(truth_bytes, explained->code_bytes[code][tile]);

@@ -14,15 +14,6 @@
 #include "model/operations.h"
 #include "profile/profile_data.h"
 
-const pl_category pl_diagnosed_code[PL_NUM_DIAGNOSED_CODE] = {
-    [PL_DIAGNOSED_VERTEX] = PL_CATEGORY_VERTEX_CODE,
-    [PL_DIAGNOSED_INSTANCES] = PL_CATEGORY_VERTEX_INSTANCE_STATE,
-    [PL_DIAGNOSED_FIELDS] = PL_CATEGORY_VERTEX_FIELD_DATA,
-    [PL_DIAGNOSED_DESCRIPTORS] = PL_CATEGORY_COPY_DESCRIPTOR,
-    [PL_DIAGNOSED_EXCHANGE] = PL_CATEGORY_INTERNAL_EXCHANGE_CODE,
-    [PL_DIAGNOSED_CONTROL] = PL_CATEGORY_CONTROL_CODE,
-};
-
 void pl_explained_free(pl_explained *explained) {
     pl_arrays_free(&explained->arrays);
     pl_stage_memory_clear(&explained->stage);
@@ -36,7 +27,7 @@ static void allocate(pl_explained *e) {
     e->program_seen = pl_arrays_new(&e->arrays, p->num_programs, 1);
     e->variable_marks = pl_arrays_new(&e->arrays, p->num_variables, 1);
     e->code_of_category = pl_arrays_new(&e->arrays, p->num_categories, sizeof *e->code_of_category);
-    for (int code = 0; code < PL_NUM_DIAGNOSED_CODE; code++) {
+    for (pl_category code = PL_CATEGORY_VERTEX_CODE; code < PL_NUM_CATEGORIES; code++) {
         e->code_bytes[code] = pl_arrays_new(&e->arrays, num_tiles, sizeof(uint64_t));
         e->all_code_bytes[code] = pl_arrays_new(&e->arrays, num_tiles, sizeof(uint64_t));
         e->truth_bytes[code] = pl_arrays_new(&e->arrays, num_tiles, sizeof(uint64_t));
@@ -62,9 +53,9 @@ static void mark_variables(const pl_explained *explained, pl_arrays *own,
     for (size_t tile = 0; tile < p->target.num_tiles; tile++)
         for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1];
              i++) {
-            const int code = explained->code_of_category[p->variable_category[i]];
+            const pl_category code = explained->code_of_category[p->variable_category[i]];
             const bool is_code =
-                code < PL_NUM_DIAGNOSED_CODE && p->class_always_live[p->variable_class[i]] != 0;
+                code != PL_CATEGORY_OTHER && p->class_always_live[p->variable_class[i]] != 0;
             explained->variable_marks[i] =
                 (uint8_t)(counts[usage->variable_set[i]] | (is_code ? PL_MARK_CODE : 0));
             if (is_code)
@@ -78,12 +69,10 @@ static void sort_categories(pl_explained *explained) {
     /* without state by compute set in the profile, descriptors are data like any other */
     bool has_descriptors = pl_takes_told_state(explained->chain->model, p);
     for (size_t category = 0; category < p->num_categories; category++) {
-        int code = 0;
-        while (code < PL_NUM_DIAGNOSED_CODE &&
-               (p->category[category] != pl_diagnosed_code[code] ||
-                (code == PL_DIAGNOSED_DESCRIPTORS && !has_descriptors)))
-            code++;
-        explained->code_of_category[category] = code;
+        const pl_category own = (pl_category)p->category[category];
+        const bool is_code = own >= PL_CATEGORY_VERTEX_CODE &&
+                             (own != PL_CATEGORY_COPY_DESCRIPTOR || has_descriptors);
+        explained->code_of_category[category] = is_code ? own : PL_CATEGORY_OTHER;
     }
 }
 
@@ -109,12 +98,12 @@ static void count_operations(pl_explained *explained, bool layer_operations_only
 /* Divides vertex state into its categories: state by compute set has instances, fields and
  * descriptors, so that the rest after instances and descriptors is fields. */
 static void part_state(const popliner_profile *p, const uint64_t *state,
-                       uint64_t *const bytes[PL_NUM_DIAGNOSED_CODE]) {
+                       uint64_t *const bytes[PL_NUM_CATEGORIES]) {
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
-        const uint64_t own = state[tile] - bytes[PL_DIAGNOSED_DESCRIPTORS][tile];
-        uint64_t *instances = &bytes[PL_DIAGNOSED_INSTANCES][tile];
+        const uint64_t own = state[tile] - bytes[PL_CATEGORY_COPY_DESCRIPTOR][tile];
+        uint64_t *instances = &bytes[PL_CATEGORY_VERTEX_INSTANCE_STATE][tile];
         *instances = pl_smaller(*instances, own);
-        bytes[PL_DIAGNOSED_FIELDS][tile] = own - *instances;
+        bytes[PL_CATEGORY_VERTEX_FIELD_DATA][tile] = own - *instances;
     }
 }
 
@@ -139,12 +128,12 @@ static void begin_counting(counting *c, pl_arrays *own, const pl_chain *chain) {
 }
 
 static void count_compute_set(const pl_explained *explained, counting *c, uint32_t set,
-                              uint64_t *const bytes[PL_NUM_DIAGNOSED_CODE]) {
+                              uint64_t *const bytes[PL_NUM_CATEGORIES]) {
     const popliner_profile *p = explained->chain->profile;
     c->set_seen[set] = 1;
-    pl_add_vertex_instances(p, set, bytes[PL_DIAGNOSED_INSTANCES]);
+    pl_add_vertex_instances(p, set, bytes[PL_CATEGORY_VERTEX_INSTANCE_STATE]);
     if (pl_takes_told_state(explained->chain->model, p))
-        pl_series_add(p, p->compute_set_descriptors[set], 1, bytes[PL_DIAGNOSED_DESCRIPTORS]);
+        pl_series_add(p, p->compute_set_descriptors[set], 1, bytes[PL_CATEGORY_COPY_DESCRIPTOR]);
     pl_add_vertex_state(explained->chain->model, p, set, c->state);
     for (uint32_t i = p->compute_set_vertices_start[set];
          i < p->compute_set_vertices_start[set + 1]; i++) {
@@ -172,7 +161,7 @@ static void count_vertex_code(const popliner_profile *p, counting *c, uint64_t *
 
 /* Counts the code of the programs that count, or of all. */
 static void count_code(const pl_explained *explained, bool of_all,
-                       uint64_t *const bytes[PL_NUM_DIAGNOSED_CODE], pl_arrays *own) {
+                       uint64_t *const bytes[PL_NUM_CATEGORIES], pl_arrays *own) {
     const popliner_profile *p = explained->chain->profile;
     counting c = {.state = NULL};
     begin_counting(&c, own, explained->chain);
@@ -181,14 +170,15 @@ static void count_code(const pl_explained *explained, bool of_all,
         if (!of_all && explained->program_seen[program] == 0)
             continue;
         if (pl_profile_num_children(p, program) == 0)
-            pl_series_add(p, p->program_control_code[program], 1, bytes[PL_DIAGNOSED_CONTROL]);
-        pl_series_add(p, p->program_exchange_code[program], 1, bytes[PL_DIAGNOSED_EXCHANGE]);
+            pl_series_add(p, p->program_control_code[program], 1, bytes[PL_CATEGORY_CONTROL_CODE]);
+        pl_series_add(p, p->program_exchange_code[program], 1,
+                      bytes[PL_CATEGORY_INTERNAL_EXCHANGE_CODE]);
         if (set != PL_NONE && (c.set_seen[set] == 0 || !pl_chain_is_full(explained->chain)))
             count_compute_set(explained, &c, set, bytes);
     }
     if (own->failed)
         return;
-    count_vertex_code(p, &c, bytes[PL_DIAGNOSED_VERTEX]);
+    count_vertex_code(p, &c, bytes[PL_CATEGORY_VERTEX_CODE]);
     if (pl_takes_told_state(explained->chain->model, p))
         part_state(p, c.state, bytes);
 }

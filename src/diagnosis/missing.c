@@ -44,15 +44,16 @@ static void add_program(const pl_explained *explained, uint32_t program, pl_miss
 /* ---- Code and vertex state ------------------------------------------------------------------- */
 
 /* Adds what a program has of a code, in bytes or vertices, to by_tile. */
-static void add_code_of(const popliner_profile *p, int code, uint32_t program, uint64_t *by_tile) {
+static void add_code_of(const popliner_profile *p, pl_category code, uint32_t program,
+                        uint64_t *by_tile) {
     const uint32_t set = p->program_compute_set[program];
-    if (code == PL_DIAGNOSED_EXCHANGE)
+    if (code == PL_CATEGORY_INTERNAL_EXCHANGE_CODE)
         pl_series_add(p, p->program_exchange_code[program], 1, by_tile);
-    else if (code == PL_DIAGNOSED_CONTROL && pl_profile_num_children(p, program) == 0)
+    else if (code == PL_CATEGORY_CONTROL_CODE && pl_profile_num_children(p, program) == 0)
         pl_series_add(p, p->program_control_code[program], 1, by_tile);
-    else if (code == PL_DIAGNOSED_DESCRIPTORS && set != PL_NONE)
+    else if (code == PL_CATEGORY_COPY_DESCRIPTOR && set != PL_NONE)
         pl_series_add(p, p->compute_set_descriptors[set], 1, by_tile);
-    else if (code < PL_DIAGNOSED_DESCRIPTORS && set != PL_NONE)
+    else if (code < PL_CATEGORY_COPY_DESCRIPTOR && set != PL_NONE)
         for (uint32_t i = p->compute_set_vertices_start[set];
              i < p->compute_set_vertices_start[set + 1]; i++)
             pl_series_add(p, p->compute_set_vertex_instances[i], 1, by_tile);
@@ -60,8 +61,8 @@ static void add_code_of(const popliner_profile *p, int code, uint32_t program, u
 
 /* Adds the programs that have such code on a tile, or on any (SIZE_MAX), and do not count.
  * by_tile[tiles] is scratch. */
-static void add_owners(const pl_explained *explained, int code, size_t tile, uint64_t *by_tile,
-                       pl_missing_variable *item) {
+static void add_owners(const pl_explained *explained, pl_category code, size_t tile,
+                       uint64_t *by_tile, pl_missing_variable *item) {
     const popliner_profile *p = explained->chain->profile;
     for (uint32_t program = 0; program < p->num_programs; program++) {
         uint64_t own = 0;
@@ -76,11 +77,11 @@ static void add_owners(const pl_explained *explained, int code, size_t tile, uin
     }
 }
 
-/* Finds what is the compiler's of a missing code (PL_DIAGNOSED_VERTEX, ...) on a tile, or on all
+/* Finds what is the compiler's of a missing code (PL_CATEGORY_VERTEX_CODE, ...) on a tile, or on all
  * (SIZE_MAX): what would be missing if all programs counted. If no program touches such variables,
  * adds those that the rest belongs to. */
-static void name_code(const pl_explained *explained, int code, size_t tile, uint64_t *by_tile,
-                      pl_missing_variable *item) {
+static void name_code(const pl_explained *explained, pl_category code, size_t tile,
+                      uint64_t *by_tile, pl_missing_variable *item) {
     uint64_t left_bytes = 0;
     uint64_t owned_bytes = 0;
     for (size_t t = 0; t < explained->chain->profile->target.num_tiles; t++) {
@@ -117,7 +118,7 @@ static void add_missing(const pl_explained *explained, size_t tile, size_t step,
             (step == SIZE_MAX || popliner_liveness_is_live(p, v, step)))
             bytes[key_of(p, v)] += p->variable_size_bytes[v];
     for (size_t category = 0; category < p->num_categories; category++)
-        if (explained->code_of_category[category] < PL_NUM_DIAGNOSED_CODE)
+        if (explained->code_of_category[category] != PL_CATEGORY_OTHER)
             bytes[p->num_unlowered * p->num_categories + category] +=
                 pl_explained_missing_code(explained, explained->code_of_category[category], tile);
 }
@@ -182,11 +183,11 @@ void pl_missing_find(const pl_explained *explained, size_t tile, size_t step, pl
         find_touching_programs(explained, place_of_key, last_program, list);
     for (size_t key = 0; !arrays->failed && !own.failed && key < num_keys; key++) {
         const size_t category = key % p->num_categories;
-        const int code = explained->code_of_category[category];
+        const pl_category code = explained->code_of_category[category];
         if (place_of_key[key] == 0)
             continue;
         pl_missing_variable *item = &list->items[place_of_key[key] - 1];
-        if (code < PL_NUM_DIAGNOSED_CODE && key / p->num_categories == p->num_unlowered)
+        if (code != PL_CATEGORY_OTHER && key / p->num_categories == p->num_unlowered)
             name_code(explained, code, tile, by_tile, item);
         else if (item->num_programs == 0 &&
                  !pl_category_is_model_data((pl_category)p->category[category]))

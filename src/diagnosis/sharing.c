@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "diagnosis/diagnosis.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
@@ -38,51 +38,49 @@ static void add_affinity(pl_sharing *sharing, const uint64_t *units, uint64_t by
             sharing->affinity_bytes[(a - 1) * n + b - 1] += bytes;
 }
 
-/* Sets units[] to the units of the layers of a step, each once: that of its own operation, and
- * those of the Calls around it. Returns their number. */
-static size_t find_step_units(const pl_chain *chain, uint32_t step, uint32_t *units, size_t most) {
+/* Sets `bits` to the units of the layers of a step that are also in `units`: that of its own
+ * operation, and those of the Calls around it. */
+static void find_step_units(const pl_chain *chain, uint32_t step, const uint64_t *units,
+                            uint64_t *bits) {
     const popliner_profile *p = chain->profile;
-    size_t count = 0;
-    for (uint32_t at = step; at != PL_NONE && count < most; at = p->step_parent[at]) {
-        bool owns = at == step || p->program_type[p->step_program[at]] == POPLINER_PROGRAM_CALL;
-        uint32_t operation = chain->operations->step_operation[at];
-        if (!owns || operation == PL_NONE)
-            continue;
-        uint32_t unit = (uint32_t)pl_layers_unit_of(chain->layers, operation);
-        bool known = unit == 0;
-        for (size_t i = 0; i < count; i++)
-            known = known || units[i] == unit;
-        if (!known)
-            units[count++] = unit;
+    memset(bits, 0, (chain->layers->num_layers / 64 + 1) * sizeof *bits);
+    for (uint32_t at = step; at != PL_NONE; at = p->step_parent[at]) {
+        const bool owns =
+            at == step || p->program_type[p->step_program[at]] == POPLINER_PROGRAM_CALL;
+        const uint32_t operation = chain->operations->step_operation[at];
+        const size_t unit =
+            owns && operation != PL_NONE ? pl_layers_unit_of(chain->layers, operation) : 0;
+        if (unit > 0 && pl_bits_has(units, unit))
+            pl_bits_add(bits, unit);
     }
-    return count;
 }
 
+/* The units where a live range begins and ends, as bits, and the pairs that had the bytes of the
+ * group `number`. */
+typedef struct ends {
+    uint64_t *first;
+    uint64_t *last;
+    uint32_t *counted; /* [layers * layers]: the number of the last group */
+} ends;
+
 /* For each live range of the group's class: adds the bytes to the pairs of a layer where the range
- * begins and one where it ends, if both touch the group; each pair once. `counted` marks pairs with
- * `number`. */
+ * begins and one where it ends, if both touch the group; each pair once. */
 static void add_communication(pl_sharing *sharing, const pl_chain *chain, const uint64_t *units,
-                              const class_group *g, uint64_t bytes, uint32_t *counted,
-                              uint32_t number) {
-    enum { MAX_UNITS = 64 }; /* one for each nested call; real programs do not nest so deeply */
+                              const class_group *g, uint64_t bytes, ends *e, uint32_t number) {
     const popliner_profile *p = chain->profile;
-    size_t n = sharing->num_layers;
+    const size_t n = sharing->num_layers;
     for (uint32_t r = p->class_ranges_start[g->class_index];
          r < p->class_ranges_start[g->class_index + 1]; r++) {
-        uint32_t begins[MAX_UNITS];
-        uint32_t ends[MAX_UNITS];
-        size_t num_begins = find_step_units(chain, p->range_first_step[r], begins, MAX_UNITS);
-        size_t num_ends = find_step_units(chain, p->range_end_step[r] - 1, ends, MAX_UNITS);
-        for (size_t a = 0; a < num_begins; a++) {
-            for (size_t b = 0; b < num_ends; b++) {
-                size_t pair = (begins[a] - 1) * n + ends[b] - 1;
-                if (counted[pair] == number || !pl_bits_has(units, begins[a]) ||
-                    !pl_bits_has(units, ends[b]))
-                    continue;
-                counted[pair] = number;
-                sharing->communication_bytes[pair] += bytes;
+        find_step_units(chain, p->range_first_step[r], units, e->first);
+        find_step_units(chain, p->range_end_step[r] - 1, units, e->last);
+        for (size_t a = pl_bits_next(e->first, 1, n + 1); a <= n;
+             a = pl_bits_next(e->first, a + 1, n + 1))
+            for (size_t b = pl_bits_next(e->last, 1, n + 1); b <= n;
+                 b = pl_bits_next(e->last, b + 1, n + 1)) {
+                const size_t pair = (a - 1) * n + b - 1;
+                sharing->communication_bytes[pair] += e->counted[pair] == number ? 0 : bytes;
+                e->counted[pair] = number;
             }
-        }
     }
 }
 
@@ -97,7 +95,9 @@ popliner_status pl_sharing_measure(const pl_chain *chain, pl_sharing *sharing,
     pl_arrays own = {0};
     pl_unit_usage usage = {0};
     pl_key_sums groups = {.keys = {.arrays = &own, .key_size = sizeof(class_group)}};
-    uint32_t *counted = pl_arrays_new(&own, n * n, sizeof *counted);
+    ends e = {pl_arrays_new(&own, n / 64 + 1, sizeof(uint64_t)),
+              pl_arrays_new(&own, n / 64 + 1, sizeof(uint64_t)),
+              pl_arrays_new(&own, n * n, sizeof(uint32_t))};
     uint32_t *unit_of_operation = pl_arrays_new(&own, num_operations, sizeof *unit_of_operation);
     sharing->num_layers = n;
     sharing->affinity_bytes = pl_arrays_new(&sharing->arrays, n * n, sizeof(uint64_t));
@@ -117,7 +117,7 @@ popliner_status pl_sharing_measure(const pl_chain *chain, pl_sharing *sharing,
         const class_group *group = pl_key_at(&groups.keys, i);
         const uint64_t *units = pl_bits_at(&usage.sets, group->set);
         add_affinity(sharing, units, groups.bytes[i]);
-        add_communication(sharing, chain, units, group, groups.bytes[i], counted, i + 1);
+        add_communication(sharing, chain, units, group, groups.bytes[i], &e, i + 1);
     }
     pl_arrays_free(&own);
     return status;

@@ -23,7 +23,10 @@ void pl_chain_free(pl_chain *chain) {
 }
 
 bool pl_chain_has_operations(const pl_chain *chain, size_t unit) {
-    return chain->unit_operations_start[unit] < chain->unit_operations_start[unit + 1];
+    size_t i = 0;
+    while (i < chain->num_operations && chain->unit_of_operation[i] != unit)
+        i++;
+    return i < chain->num_operations;
 }
 
 /* Sets the operation of every step: the one that it runs for, or that of the last step with one,
@@ -96,24 +99,6 @@ static void describe_units(pl_chain *chain) {
                                    chain->num_steps};
 }
 
-/* Lists the operations of each unit. */
-static void group_operations(pl_chain *chain) {
-    chain->unit_operations_start =
-        pl_arrays_new(&chain->arrays, chain->num_units + 1, sizeof *chain->unit_operations_start);
-    chain->unit_operation =
-        pl_arrays_new(&chain->arrays, chain->num_operations, sizeof *chain->unit_operation);
-    if (chain->arrays.failed)
-        return;
-    size_t *start =
-        chain->unit_operations_start; /* at the end of the unit's, until all are there */
-    for (size_t i = 0; i < chain->num_operations; i++)
-        start[chain->unit_of_operation[i]]++;
-    for (size_t unit = 1; unit <= chain->num_units; unit++)
-        start[unit] += start[unit - 1];
-    for (size_t i = chain->num_operations; i-- > 0;)
-        chain->unit_operation[--start[chain->unit_of_operation[i]]] = i;
-}
-
 popliner_status pl_chain_create(const popliner_profile *profile, const pl_operations *operations,
                                 const pl_layers *layers, popliner_memory_model model,
                                 pl_chain **result, popliner_error *error) {
@@ -145,7 +130,6 @@ popliner_status pl_chain_create(const popliner_profile *profile, const pl_operat
     if (!arrays->failed) {
         number_units(chain);
         describe_units(chain);
-        group_operations(chain);
     }
     if (!arrays->failed) {
         *result = chain;
@@ -180,7 +164,6 @@ popliner_status pl_chain_complete(pl_chain *chain, const popliner_profile *profi
         return POPLINER_OK;
     place_steps(chain);
     describe_units(chain);
-    group_operations(chain);
     return chain->arrays.failed ? pl_fail_memory(error, "the chain of layers") : POPLINER_OK;
 }
 

@@ -45,8 +45,6 @@ struct pl_chain {
     const char **labels;      /* [num_units], as popliner_chain.unit_labels */
     size_t num_operations;
     uint32_t *unit_of_operation;
-    size_t *unit_operations_start; /* [num_units + 1] into unit_operation */
-    size_t *unit_operation;        /* ascending within each unit */
     size_t num_steps;
     uint32_t *operation_of_step;      /* the one that it runs for, or the last one before it */
     struct pl_operation_usage *usage; /* NULL if the chain was loaded */
@@ -91,7 +89,7 @@ static inline size_t pl_chain_operation_at(const pl_chain *chain, size_t step) {
     return operation == PL_NONE ? SIZE_MAX : operation;
 }
 
-/* True if the unit has any operation. */
+/* True if the unit has any operation. O(operations). */
 bool pl_chain_has_operations(const pl_chain *chain, size_t unit);
 
 /* Lists the arrays of a stored chain, at most three, and returns their number. All others follow

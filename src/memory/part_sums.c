@@ -31,13 +31,9 @@ static void begin_chain(work *w, const pl_chain *original) {
     chain->num_units = count;
     chain->kind = pl_arrays_new(&w->arrays, count, sizeof *chain->kind);
     chain->unit_of_operation = pl_arrays_new(&w->arrays, count, sizeof(uint32_t));
-    chain->unit_operations_start = pl_arrays_new(&w->arrays, count + 1, sizeof(size_t));
-    chain->unit_operation = pl_arrays_new(&w->arrays, count, sizeof(size_t));
     for (size_t i = 0; !w->arrays.failed && i < count; i++) {
         chain->kind[i] = original->kind[original->unit_of_operation[i]];
         chain->unit_of_operation[i] = (uint32_t)i;
-        chain->unit_operation[i] = i;
-        chain->unit_operations_start[i + 1] = i + 1;
     }
 }
 

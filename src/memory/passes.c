@@ -22,15 +22,12 @@ static void find_running_steps(pl_passes *passes, pl_arrays *arrays, const popli
     uint32_t *main_branch = pl_arrays_new(&own, p->num_steps, sizeof *main_branch);
     const size_t num_steps = own.failed ? 0 : p->num_steps;
     for (size_t step = 0; step < num_steps; step++) {
-        uint32_t parent = p->step_parent[step];
-        branch[step] = PL_NONE;
+        const uint32_t parent = p->step_parent[step];
+        const bool is_begin =
+            parent != PL_NONE && branch[parent] == PL_NONE &&
+            p->program_type[p->step_program[parent]] == POPLINER_PROGRAM_ON_EVERY_TILE_SWITCH;
+        branch[step] = is_begin ? (uint32_t)step : parent == PL_NONE ? PL_NONE : branch[parent];
         main_branch[step] = PL_NONE;
-        if (parent == PL_NONE)
-            continue;
-        branch[step] = branch[parent];
-        if (branch[step] == PL_NONE &&
-            p->program_type[p->step_program[parent]] == POPLINER_PROGRAM_ON_EVERY_TILE_SWITCH)
-            branch[step] = (uint32_t)step;
         if (branch[step] != PL_NONE &&
             p->program_type[p->step_program[step]] == POPLINER_PROGRAM_ON_TILE_EXECUTE)
             num_computing[branch[step]]++;
@@ -275,10 +272,6 @@ pl_counting pl_counting_of(const pl_pass_usage *own, const popliner_profile *p, 
                          passes_after ? all.after : all.touching};
 }
 
-static bool is_on_both_sides(uint32_t first, uint32_t last, size_t border) {
-    return first != PL_NO_UNIT && first < border && border <= last;
-}
-
 void pl_passes_add_carried(const pl_passes *passes, const popliner_profile *p, uint32_t class_index,
                            uint64_t bytes, const pl_pass_use *b, uint64_t *forward_bytes,
                            uint64_t *backward_bytes) {
@@ -289,7 +282,7 @@ void pl_passes_add_carried(const pl_passes *passes, const popliner_profile *p, u
     }
     for (size_t border = b->first_backward + 1;
          b->first_backward != PL_NO_UNIT && border <= b->last_backward; border++) {
-        bool is_there = is_on_both_sides(b->first_forward, b->last_forward, border) &&
+        bool is_there = b->first_forward < border && border <= b->last_forward &&
                         crosses_both(p, class_index, passes->forward_step[border],
                                      passes->backward_step[border]);
         if (!is_there && pl_class_crosses(p, class_index, passes->backward_step[border]))

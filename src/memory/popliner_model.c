@@ -21,12 +21,20 @@ void pl_popliner_place_operations(pl_chain *chain) {
 
 /* ---- A stage --------------------------------------------------------------------------------- */
 
+/* The first and the last operation of a unit, and the last step of any. */
+typedef struct unit_steps {
+    size_t first_operation; /* SIZE_MAX: it has none */
+    size_t last_operation;
+    size_t last_step;
+} unit_steps;
+
 struct pl_popliner_meter {
     const pl_digest *digest;
     pl_arrays *arrays;   /* own the meter and the arrays below, except the remembered peaks */
     uint8_t *has_data;   /* [sets of operations]: some variable is touched by these */
     uint8_t *counts;     /* [sets of operations]: and the stage has one of them, in a layer */
-    uint8_t *is_member;  /* [operations]: it is in a layer, and in the stage */
+    uint8_t *is_member;  /* [units]: its data counts, and it is in the stage */
+    unit_steps *of_unit; /* [units] */
     uint32_t *listed;    /* [most variables of a tile] */
     pl_curve curve;      /* of the variables of a tile */
     pl_live_peak *peaks; /* [tiles] of the stage */
@@ -53,7 +61,8 @@ pl_popliner_meter *pl_popliner_meter_new(pl_arrays *arrays, const pl_digest *dig
     m->arrays = arrays;
     m->has_data = pl_arrays_new(arrays, num_sets, 1);
     m->counts = pl_arrays_new(arrays, num_sets, 1);
-    m->is_member = pl_arrays_new(arrays, chain->num_operations, 1);
+    m->is_member = pl_arrays_new(arrays, chain->num_units, 1);
+    m->of_unit = pl_arrays_new(arrays, chain->num_units, sizeof *m->of_unit);
     m->listed = pl_arrays_new(arrays, (size_t)most, sizeof *m->listed);
     m->peaks = pl_arrays_new(arrays, p->target.num_tiles, sizeof *m->peaks);
     m->start = pl_arrays_new(arrays, chain->num_units + 2, sizeof *m->start);
@@ -61,6 +70,14 @@ pl_popliner_meter *pl_popliner_meter_new(pl_arrays *arrays, const pl_digest *dig
     pl_curve_begin(&m->curve, arrays, 0, p->num_steps);
     for (size_t i = 0; !arrays->failed && i < p->num_variables; i++)
         m->has_data[chain->usage->variable_set[i]] = 1;
+    for (size_t unit = 0; !arrays->failed && unit < chain->num_units; unit++)
+        m->of_unit[unit].first_operation = SIZE_MAX;
+    for (size_t i = 0; !arrays->failed && i < chain->num_operations; i++) {
+        unit_steps *own = &m->of_unit[chain->unit_of_operation[i]];
+        own->first_operation = pl_fewer(own->first_operation, i);
+        own->last_operation = i;
+        own->last_step = pl_more(own->last_step, pl_operation_at(chain->operations, i)->last_step);
+    }
     pl_popliner_meter_remember_peaks(m, false);
     return m;
 }
@@ -82,22 +99,20 @@ typedef struct steps {
     size_t end; /* 0: no operation */
 } steps;
 
-/* Returns the steps, and marks the operations in layers in is_member. */
+/* Returns the steps, and marks the units in is_member. */
 static steps find_steps(pl_popliner_meter *m, const popliner_interval *stages, size_t num_stages) {
     const pl_chain *chain = m->digest->chain;
     size_t first[2] = {SIZE_MAX, SIZE_MAX}; /* operation, in no layer and in one */
     size_t last = 0;
     size_t last_step = 0;
     for (size_t i = 0; i < num_stages; i++)
-        for (size_t k = chain->unit_operations_start[stages[i].first_unit];
-             k < chain->unit_operations_start[stages[i].last_unit + 1]; k++) {
-            const size_t operation = chain->unit_operation[k];
-            const bool in_layer = pl_chain_has_data(chain, chain->unit_of_operation[operation]);
-            m->is_member[operation] = in_layer;
-            first[in_layer] = pl_fewer(first[in_layer], operation);
-            last = pl_more(last, operation);
-            last_step =
-                pl_more(last_step, pl_operation_at(chain->operations, operation)->last_step);
+        for (size_t unit = stages[i].first_unit; unit <= stages[i].last_unit; unit++) {
+            const unit_steps *own = &m->of_unit[unit];
+            const bool in_layer = pl_chain_has_data(chain, unit);
+            m->is_member[unit] = in_layer;
+            first[in_layer] = pl_fewer(first[in_layer], own->first_operation);
+            last = pl_more(last, own->last_operation);
+            last_step = pl_more(last_step, own->last_step);
         }
     const size_t from = first[1] != SIZE_MAX ? first[1] : first[0];
     if (from == SIZE_MAX)
@@ -128,7 +143,8 @@ static void find_counting(pl_popliner_meter *m) {
     const pl_linked_sets *sets = &chain->usage->sets;
     for (uint32_t set = 1; set < sets->count; set++)
         m->counts[set] =
-            m->counts[sets->rest[set]] | m->is_member[sets->last[set] % chain->num_operations];
+            m->counts[sets->rest[set]] |
+            m->is_member[chain->unit_of_operation[sets->last[set] % chain->num_operations]];
     for (uint32_t set = 1; set < sets->count; set++)
         m->counts[set] &= m->has_data[set];
 }
@@ -157,7 +173,7 @@ void pl_popliner_meter_measure(pl_popliner_meter *m, const popliner_interval *st
                                size_t num_stages) {
     const pl_chain *chain = m->digest->chain;
     const popliner_profile *p = chain->profile;
-    memset(m->is_member, 0, chain->num_operations);
+    memset(m->is_member, 0, chain->num_units);
     const steps own = find_steps(m, stages, num_stages);
     memset(m->peaks, 0, p->target.num_tiles * sizeof *m->peaks);
     find_counting(m);

@@ -90,19 +90,17 @@ popliner_status pl_section_operations(const pl_section_source *source, pl_sheet 
 /* Adds how many operations a unit has, and the range of their steps. */
 static void add_operations(const pl_section_source *source, size_t unit, pl_sheet *sheet) {
     const pl_chain *chain = source->chain;
-    const size_t first = chain->unit_operations_start[unit];
-    const size_t end = sheet->is_naming ? first : chain->unit_operations_start[unit + 1];
+    size_t count = 0;
     size_t first_step = SIZE_MAX;
     size_t last_step = SIZE_MAX;
-    for (size_t i = first; i < end; i++) {
-        const popliner_operation *operation =
-            pl_operation_at(source->chain->operations, chain->unit_operation[i]);
-        if (i == first || operation->first_step < first_step)
-            first_step = operation->first_step;
-        if (i == first || operation->last_step > last_step)
-            last_step = operation->last_step;
+    for (size_t i = 0; !sheet->is_naming && i < chain->num_operations; i++) {
+        const popliner_operation *operation = pl_operation_at(chain->operations, i);
+        if (chain->unit_of_operation[i] != unit)
+            continue;
+        first_step = pl_fewer(first_step, operation->first_step);
+        last_step = count++ == 0 ? operation->last_step : pl_more(last_step, operation->last_step);
     }
-    PL_COLUMN(sheet, number, "num_operations", end - first);
+    PL_COLUMN(sheet, number, "num_operations", count);
     PL_COLUMN(sheet, index, "first_step", first_step);
     PL_COLUMN(sheet, index, "last_step", last_step);
 }
