@@ -271,6 +271,15 @@ static popliner_status choose_way(const pl_problem *problem, const popliner_inte
     return POPLINER_OK;
 }
 
+static popliner_status find(const pl_problem *problem, const popliner_interval *stages,
+                            const pl_variant_question *q, pl_variant_choice *choice, pl_text *texts,
+                            popliner_error *error) {
+    pl_chooser *c = problem->chooser;
+    return c->variants != NULL
+               ? pl_variant_search_choose(c->variants, q, choice, c->cycles, texts, error)
+               : choose_way(problem, stages, q, choice, c->cycles, texts, error);
+}
+
 /* Chooses for the stages of an IPU. c->cycles become those of each stage if `texts` is not NULL. */
 static popliner_status choose(const pl_problem *problem, const pl_wish *wish,
                               const popliner_interval *stages, size_t count, size_t num_stages,
@@ -300,15 +309,13 @@ static popliner_status choose(const pl_problem *problem, const pl_wish *wish,
         q.wish.max_cycles -= links;
     if (problem->is_shared && !wish->by_cycles) /* what does not fit is compared by its bytes */
         q.wish.max_bytes = smallest_peak.max_bytes;
-    for (bool is_last = false; !is_last && !choice->exists; texts = NULL) {
-        PL_TRY(c->variants != NULL
-                   ? pl_variant_search_choose(c->variants, &q, choice, c->cycles, texts, error)
-                   : choose_way(problem, stages, &q, choice, c->cycles, texts, error));
-        for (size_t i = 0; choice->exists && texts != NULL && i < count; ++i)
-            c->cycles[i] += c->links[i];
-        is_last = !problem->is_shared || !q.wish.by_cycles;
+    PL_TRY(find(problem, stages, &q, choice, texts, error));
+    if (problem->is_shared && q.wish.by_cycles && !choice->exists) {
         q.wish = (pl_choice_wish){q.wish.max_cycles, smallest_peak.max_bytes, false};
+        PL_TRY(find(problem, stages, &q, choice, texts, error));
     }
+    for (size_t i = 0; choice->exists && texts != NULL && i < count; ++i)
+        c->cycles[i] += c->links[i];
     choice->cycles += links;
     return POPLINER_OK;
 }

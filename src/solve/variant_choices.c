@@ -554,17 +554,17 @@ static size_t find_worst(const pl_variant_search *f, uint64_t *most_bytes) {
  * until there is none: few of many moments decide. */
 static popliner_status find_at_moments(pl_variant_search *f, pl_choice_wish wish,
                                        pl_variant_choice *best, popliner_error *error) {
+    size_t moment = 0;
+    uint64_t bytes;
     f->num_moments = 0;
-    PL_TRY(find_best(f, &wish, 0, best, error));
-    while (best->exists && f->num_all > 1) {
-        uint64_t bytes;
-        const size_t worst = find_worst(f, &bytes);
-        if (bytes <= best->peak_bytes)
+    do {
+        PL_TRY(find_best(f, &wish, moment, best, error));
+        if (!best->exists)
             break;
+        moment = find_worst(f, &bytes);
         if (!wish.by_cycles) /* what was picked is a choice */
             wish.max_bytes = pl_smaller(wish.max_bytes, bytes);
-        PL_TRY(find_best(f, &wish, worst, best, error));
-    }
+    } while (bytes > best->peak_bytes);
     return POPLINER_OK;
 }
 
