@@ -68,7 +68,8 @@ static popliner_status find(pl_search *search, const pl_limits *limits, pl_goal 
     const size_t n = s->problem.num_units;
     const pl_filter filter = {.limits = *limits, .max_spread = UINT64_MAX};
     size_t best = 0;
-    PL_TRY(s->prepare(s->user, limits, error));
+    if (s->prepare != NULL)
+        PL_TRY(s->prepare(s->user, limits, error));
     for (size_t i = 0; i < (n + 1) * s->num_states; ++i)
         s->rests[i].cut_bytes = UINT64_MAX;
     rest_of(s, n, 0)->cut_bytes = 0;

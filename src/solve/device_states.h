@@ -20,7 +20,7 @@ typedef struct pl_device_states {
     size_t num_states;  /* state 0: none is taken */
     size_t *num_ipus;   /* [num_states] that are taken; above max_ipus: the state is not allowed */
     size_t max_ipus;
-    /* Prepares for limits. Errors: MEMORY. */
+    /* Prepares for limits; NULL: nothing to do. Errors: MEMORY. */
     popliner_status (*prepare)(void *user, const pl_limits *limits, popliner_error *error);
     /* Calls pl_device_states_add for all stages that begin with a unit. */
     void (*add_stages)(void *user, const pl_limits *limits, size_t first_unit);

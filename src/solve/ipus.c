@@ -88,19 +88,6 @@ uint64_t pl_reduce_cycles(const popliner_costs *costs, popliner_ipu_link bandwid
     return bandwidth.bytes == 0 ? 0 : pl_ratio_up(above, 5, below, 2);
 }
 
-uint64_t pl_most_reduced(const popliner_costs *costs, popliner_ipu_link bandwidth,
-                         size_t num_replicas, uint64_t max_cycles) {
-    uint64_t most = UINT64_MAX;
-    for (uint64_t least = 0; least < most;) {
-        const uint64_t middle = most - (most - least) / 2;
-        if (pl_reduce_cycles(costs, bandwidth, num_replicas, middle) <= max_cycles)
-            least = middle;
-        else
-            most = middle - 1;
-    }
-    return most;
-}
-
 static bool is_same(popliner_ipu_link a, popliner_ipu_link b) {
     return a.bytes == b.bytes && a.cycles == b.cycles;
 }

@@ -47,18 +47,13 @@ typedef struct pl_links {
 bool pl_links_exist(const popliner_solver_options *options);
 
 /* Returns the cycles of a table that a link takes for `bytes`, rounded up; at most
- * POPLINER_MAX_CYCLES. Only this and the next two know that bandwidths are in units of time. */
+ * POPLINER_MAX_CYCLES. Only this and the next know that bandwidths are in units of time. */
 uint64_t pl_link_cycles(const popliner_costs *costs, popliner_ipu_link bandwidth, uint64_t bytes);
 
 /* Returns the time of a ring all-reduce of `bytes` over so many replicas, rounded up: see
  * popliner/replicas.h. 0 without a bandwidth. */
 uint64_t pl_reduce_cycles(const popliner_costs *costs, popliner_ipu_link bandwidth,
                           size_t num_replicas, uint64_t bytes);
-
-/* Returns the most bytes whose all-reduce takes at most so many cycles, which must be enough for
- * none. */
-uint64_t pl_most_reduced(const popliner_costs *costs, popliner_ipu_link bandwidth,
-                         size_t num_replicas, uint64_t max_cycles);
 
 /* Finds the links of the first num_places places of a pipeline, by the device map of the options.
  * Errors: MEMORY. O(places * links + units * special places). */

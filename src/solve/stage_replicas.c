@@ -29,16 +29,7 @@ typedef struct stage_replicas {
     size_t num_ipus;
     uint64_t *parameters_before; /* [units + 1] sums over earlier units */
     const uint64_t *link_cycles; /* [units + 1] by the unit after the cut; NULL: none */
-    /* [num_ipus + 1]: the most parameters of a stage on so many IPUs, by the limit of cycles */
-    uint64_t *most_parameters;
 } stage_replicas;
-
-/* Needs of an interval as a stage within the limits. */
-typedef struct need {
-    size_t num_ipus;   /* the fewest, by its cycles; 0: there are not enough */
-    size_t most_place; /* the most stages to the end, itself included; 0: it fits nowhere */
-    uint64_t parameters;
-} need;
 
 /* ---- one stage ---- */
 
@@ -65,81 +56,51 @@ static size_t place_of(size_t num_ipus, size_t later) {
     return 1 + (size_t)divide(later, num_ipus);
 }
 
-/* Returns the largest place from the end where the interval is within the limit. */
-static size_t most_place(const stage_replicas *s, size_t first, size_t end, uint64_t limit_bytes) {
-    size_t least = 0;
-    size_t most = s->num_ipus;
-    if (!s->states.problem.depends_on_end)
-        return popliner_costs_peak(&s->costs, first, end - 1, 1) <= limit_bytes ? most : 0;
-    while (least < most) {
-        const size_t middle = most - (most - least) / 2;
-        if (popliner_costs_peak(&s->costs, first, end - 1, middle) <= limit_bytes)
-            least = middle;
-        else
-            most = middle - 1;
-    }
-    return least;
-}
-
-static need need_of(const stage_replicas *s, const pl_limits *limits, size_t first, size_t end) {
-    const uint64_t cycles = popliner_costs_cycles(&s->costs, first, end - 1);
-    const uint64_t most = limits->max_cycles;
-    const uint64_t least = cycles <= most ? 1 : most > 0 ? divide(cycles, most) : UINT64_MAX;
-    need n = {.num_ipus = least <= s->num_ipus ? (size_t)least : 0};
-    if (n.num_ipus > 0)
-        n.most_place = most_place(s, first, end, pl_limits_peak(&s->states.problem, limits, 0));
-    if (n.most_place > 0)
-        n.parameters = parameters_of(s, first, end);
-    return n;
-}
-
-/* Returns the fewest IPUs for a stage before `later` IPUs; 0 if none of its numbers will do. */
-static size_t ipus_before(const stage_replicas *s, const need *n, size_t later) {
-    size_t count = n->num_ipus;
-    if (later > 0 && n->most_place == 1)
-        return 0;
-    if (n->most_place < s->num_ipus && place_of(count, later) > n->most_place)
-        count = (size_t)divide(later, n->most_place - 1);
-    return count <= s->num_ipus - later && n->parameters <= s->most_parameters[count] ? count : 0;
-}
-
 /* ---- one filter ---- */
 
-/* Finds the most parameters that can be reduced within the limit of cycles. */
-static popliner_status find_most_parameters(void *user, const pl_limits *limits,
-                                            popliner_error *error) {
-    const stage_replicas *s = user;
-    (void)error;
-    for (size_t n = 1; n <= s->num_ipus; ++n)
-        s->most_parameters[n] = pl_most_reduced(&s->costs, s->bandwidth, n, limits->max_cycles);
-    return POPLINER_OK;
-}
-
-/* Returns whether no longer interval can be a stage either. */
-static bool is_last(const stage_replicas *s, const need *n) {
+/* Adds an interval as a stage before those on each number of IPUs; false if no longer interval can
+ * be a stage either. The more IPUs come later, the more a stage needs for its memory. */
+static bool add_stage(stage_replicas *s, const pl_limits *limits, size_t first, size_t end) {
     const pl_cost_order *order = &s->states.problem.order;
-    if (n->num_ipus == 0)
-        return order->cycles_never_shrink;
-    return n->most_place == 0 && order->peaks_never_shrink;
+    const uint64_t most = pl_limits_peak(&s->states.problem, limits, 0);
+    const uint64_t cycles = popliner_costs_cycles(&s->costs, first, end - 1);
+    const uint64_t parameters = parameters_of(s, first, end);
+    if (divide(cycles, s->num_ipus) > limits->max_cycles)
+        return !order->cycles_never_shrink;
+    if (popliner_costs_peak(&s->costs, first, end - 1, 1) > most)
+        return !order->peaks_never_shrink;
+    size_t own =
+        limits->max_cycles > 0 ? pl_more(1, (size_t)divide(cycles, limits->max_cycles)) : 1;
+    size_t reduced = 0; /* on so many the reduction is short enough; on more it takes longer */
+    size_t fits = 1;    /* the largest place that is known to fit */
+    for (size_t later = 0; own + later <= s->num_ipus; ++later) {
+        if (!pl_device_states_have(&s->states, end, later))
+            continue;
+        while (own + later <= s->num_ipus && place_of(own, later) > fits)
+            if (popliner_costs_peak(&s->costs, first, end - 1, place_of(own, later)) <= most)
+                fits = place_of(own, later);
+            else
+                ++own;
+        if (own + later > s->num_ipus)
+            break;
+        if (own > reduced &&
+            pl_reduce_cycles(&s->costs, s->bandwidth, own, parameters) > limits->max_cycles)
+            break;
+        reduced = own;
+        pl_device_states_add(&s->states, first, end, later, later + own);
+    }
+    return true;
 }
 
-/* Adds the stages that begin with a unit, before those on each number of IPUs. */
+/* Adds the stages that begin with a unit. */
 static void add_stages(void *user, const pl_limits *limits, size_t first) {
     stage_replicas *s = user;
     const pl_problem *p = &s->states.problem;
-    for (size_t end = p->min_end[first]; p->may_cut[first] && end <= p->max_end[first]; ++end) {
-        if (!p->may_cut[end] || link_of(s, end) > limits->max_cycles)
-            continue;
-        const need n = need_of(s, limits, first, end);
-        if (is_last(s, &n))
-            break;
-        for (size_t later = 0; n.most_place > 0 && later + n.num_ipus <= s->num_ipus; ++later) {
-            const size_t own =
-                pl_device_states_have(&s->states, end, later) ? ipus_before(s, &n, later) : 0;
-            if (own > 0)
-                pl_device_states_add(&s->states, first, end, later, later + own);
-        }
-    }
+    bool is_longer = true;
+    for (size_t end = p->min_end[first]; is_longer && p->may_cut[first] && end <= p->max_end[first];
+         ++end)
+        is_longer = !p->may_cut[end] || link_of(s, end) > limits->max_cycles ||
+                    add_stage(s, limits, first, end);
 }
 
 /* Computes the needs of a stage on its IPUs. */
@@ -221,15 +182,12 @@ static popliner_status make_states(stage_replicas *s, popliner_error *error) {
     *states = (pl_device_states){.problem = states->problem,
                                  .num_states = s->num_ipus + 1,
                                  .max_ipus = s->num_ipus,
-                                 .prepare = find_most_parameters,
                                  .add_stages = add_stages,
                                  .complete = complete,
                                  .user = s,
                                  .arrays = states->arrays};
     s->parameters_before = pl_arrays_new(&states->arrays, n + 1, sizeof *s->parameters_before);
     s->link_cycles = pl_links_before(&states->problem.links, 1);
-    s->most_parameters =
-        pl_arrays_new(&states->arrays, s->num_ipus + 1, sizeof *s->most_parameters);
     states->num_ipus = pl_arrays_new(&states->arrays, s->num_ipus + 1, sizeof *states->num_ipus);
     if (states->arrays.failed)
         return pl_fail_memory(error, "the replicas of stages");
