@@ -16,91 +16,25 @@ static void append(pl_constraints *list, popliner_constraint constraint) {
         list->failed = true;
 }
 
-/* ---- the number of stages ---- */
-
-static void list_stages(pl_constraints *list, const popliner_solver_options *o, size_t num_units) {
-    (void)num_units;
-    bool is_mapped = o->num_mapped_stages > 0;
-    append(list, (popliner_constraint){.kind = is_mapped ? POPLINER_CONSTRAINT_DEVICE_MAP
-                                                         : POPLINER_CONSTRAINT_NUM_IPUS,
-                                       .number = is_mapped ? o->num_mapped_stages : o->num_ipus});
-}
-
-/* ---- cuts ---- */
-
-static void list_cuts(pl_constraints *list, const popliner_solver_options *o, size_t num_units) {
-    for (size_t unit = 1; o->cut_rules != NULL && unit < num_units; ++unit)
-        if (o->cut_rules[unit] != POPLINER_CUT_FREE)
-            append(list, (popliner_constraint){.kind = o->cut_rules[unit] == POPLINER_CUT_REQUIRED
-                                                           ? POPLINER_CONSTRAINT_REQUIRED_CUT
-                                                           : POPLINER_CONSTRAINT_FORBIDDEN_CUT,
-                                               .unit = unit - 1});
-}
-
-static void leave_out_cut(pl_owned_options *own, const popliner_constraint *c) {
-    popliner_cut_rule *rules = (popliner_cut_rule *)own->options.cut_rules;
-    rules[c->unit + 1] = POPLINER_CUT_FREE;
-}
-
-/* ---- where units run ---- */
-
-static void list_pairs(pl_constraints *list, const popliner_solver_options *o, size_t num_units) {
-    (void)num_units;
-    for (size_t i = 0; i < o->num_pairs; ++i)
-        append(list, (popliner_constraint){.kind = POPLINER_CONSTRAINT_PAIR,
-                                           .unit = o->pairs[i].unit,
-                                           .second_unit = o->pairs[i].second_unit});
-}
-
-static void leave_out_pair(pl_owned_options *own, const popliner_constraint *c) {
-    popliner_constraint *pairs = (popliner_constraint *)own->options.pairs;
-    size_t i = 0;
-    while (pairs[i].unit != c->unit || pairs[i].second_unit != c->second_unit)
-        ++i;
-    pairs[i] = pairs[--own->options.num_pairs];
-}
-
-static void list_placements(pl_constraints *list, const popliner_solver_options *o,
-                            size_t num_units) {
-    (void)num_units;
-    for (size_t i = 0; i < o->num_placements; ++i)
-        append(list, (popliner_constraint){.kind = POPLINER_CONSTRAINT_PLACEMENT,
-                                           .unit = o->placements[i].unit,
-                                           .ipu = o->placements[i].ipu});
-}
-
-static void leave_out_placement(pl_owned_options *own, const popliner_constraint *c) {
-    popliner_constraint *placements = (popliner_constraint *)own->options.placements;
-    size_t i = 0;
-    while (placements[i].unit != c->unit || placements[i].ipu != c->ipu)
-        ++i;
-    placements[i] = placements[--own->options.num_placements];
-}
-
 /* ---- the table ---- */
 
 #define AT(member) offsetof(popliner_solver_options, member)
 
-/* In the order of pl_constraints_list: name, words, meaning, least, is_of_ipu, number, key, list,
- * leave_out. */
+/* Name, words, meaning, least, is_of_ipu, number, key. */
 static const pl_constraint_kind kinds[POPLINER_NUM_CONSTRAINT_KINDS] = {
-    [POPLINER_CONSTRAINT_NUM_IPUS] = {"num_ipus", "%N", "at most %N stage%s", 0, false, 0, NULL,
-                                      list_stages, NULL},
+    [POPLINER_CONSTRAINT_NUM_IPUS] = {"num_ipus", "%N", "at most %N stage%s", 0, false, 0, NULL},
     [POPLINER_CONSTRAINT_DEVICE_MAP] = {"device_map", "of %N stages",
-                                        "exactly %N stages, none of them empty", 0, false, 0, NULL,
-                                        NULL, NULL},
+                                        "exactly %N stages, none of them empty", 0, false, 0, NULL},
     [POPLINER_CONSTRAINT_MIN_UNITS] = {"require layers:", "%N..", "at least %N layer%s in a stage",
-                                       2, false, AT(min_units), "min_layers", NULL, NULL},
+                                       2, false, AT(min_units), "min_layers"},
     [POPLINER_CONSTRAINT_MAX_UNITS] = {"require layers:", "..%N", "at most %N layer%s in a stage",
-                                       1, false, AT(max_units), "max_layers", NULL, NULL},
+                                       1, false, AT(max_units), "max_layers"},
     [POPLINER_CONSTRAINT_REQUIRED_CUT] = {"require cut:", "%U", "a cut between %W", 0, false, 0,
-                                          NULL, list_cuts, leave_out_cut},
+                                          NULL},
     [POPLINER_CONSTRAINT_FORBIDDEN_CUT] = {"require no-cut:", "%U", "no cut between %W", 0, false,
-                                           0, NULL, NULL, leave_out_cut},
-    [POPLINER_CONSTRAINT_PAIR] = {"require together:", "%U,%V", "%V on one %D", 0, true, 0, NULL,
-                                  list_pairs, leave_out_pair},
-    [POPLINER_CONSTRAINT_PLACEMENT] = {"require place:", "%U=%I", "%U on %I", 0, true, 0, NULL,
-                                       list_placements, leave_out_placement},
+                                           0, NULL},
+    [POPLINER_CONSTRAINT_PAIR] = {"require together:", "%U,%V", "%V on one %D", 0, true, 0, NULL},
+    [POPLINER_CONSTRAINT_PLACEMENT] = {"require place:", "%U=%I", "%U on %I", 0, true, 0, NULL},
 };
 
 const pl_constraint_kind *pl_constraint_of(popliner_constraint_kind kind) {
@@ -113,28 +47,64 @@ size_t pl_constraint_number(const popliner_solver_options *o, popliner_constrain
                : *(const size_t *)(const void *)((const char *)o + kinds[kind].number);
 }
 
+/* Appends pairs or placements. */
+static void append_items(pl_constraints *list, popliner_constraint_kind kind,
+                         const popliner_constraint *items, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        popliner_constraint own = items[i];
+        own.kind = kind;
+        append(list, own);
+    }
+}
+
 popliner_status pl_constraints_list(const popliner_solver_options *options, size_t num_units,
                                     pl_constraints *list, popliner_error *error) {
+    const popliner_solver_options *o = options;
+    const bool is_mapped = o->num_mapped_stages > 0;
+    append(list, (popliner_constraint){.kind = is_mapped ? POPLINER_CONSTRAINT_DEVICE_MAP
+                                                         : POPLINER_CONSTRAINT_NUM_IPUS,
+                                       .number = is_mapped ? o->num_mapped_stages : o->num_ipus});
     for (int kind = 0; kind < POPLINER_NUM_CONSTRAINT_KINDS; ++kind) {
-        const size_t number = pl_constraint_number(options, (popliner_constraint_kind)kind);
-        if (kinds[kind].list != NULL)
-            kinds[kind].list(list, options, num_units);
+        const size_t number = pl_constraint_number(o, (popliner_constraint_kind)kind);
         if (number > 0)
             append(list,
                    (popliner_constraint){.kind = (popliner_constraint_kind)kind, .number = number});
     }
+    for (size_t unit = 1; o->cut_rules != NULL && unit < num_units; ++unit)
+        if (o->cut_rules[unit] != POPLINER_CUT_FREE)
+            append(list, (popliner_constraint){.kind = o->cut_rules[unit] == POPLINER_CUT_REQUIRED
+                                                           ? POPLINER_CONSTRAINT_REQUIRED_CUT
+                                                           : POPLINER_CONSTRAINT_FORBIDDEN_CUT,
+                                               .unit = unit - 1});
+    append_items(list, POPLINER_CONSTRAINT_PAIR, o->pairs, o->num_pairs);
+    append_items(list, POPLINER_CONSTRAINT_PLACEMENT, o->placements, o->num_placements);
     return list->failed ? pl_fail_memory(error, "the constraints") : POPLINER_OK;
 }
 
 bool pl_constraint_may_go(const popliner_constraint *c) {
-    return kinds[c->kind].leave_out != NULL || kinds[c->kind].key != NULL;
+    return c->kind != POPLINER_CONSTRAINT_NUM_IPUS && c->kind != POPLINER_CONSTRAINT_DEVICE_MAP;
+}
+
+/* Drops a pair or placement of a list that has it. */
+static void drop(const popliner_constraint *list, size_t *count, const popliner_constraint *c) {
+    popliner_constraint *items = (popliner_constraint *)list;
+    size_t i = 0;
+    while (items[i].unit != c->unit || items[i].second_unit != c->second_unit ||
+           items[i].ipu != c->ipu)
+        ++i;
+    items[i] = items[--*count];
 }
 
 void pl_constraint_leave_out(pl_owned_options *own, const popliner_constraint *c) {
+    popliner_solver_options *o = &own->options;
     if (kinds[c->kind].key != NULL)
-        *(size_t *)(void *)((char *)&own->options + kinds[c->kind].number) = 0;
+        *(size_t *)(void *)((char *)o + kinds[c->kind].number) = 0;
+    else if (c->kind == POPLINER_CONSTRAINT_PAIR)
+        drop(o->pairs, &o->num_pairs, c);
+    else if (c->kind == POPLINER_CONSTRAINT_PLACEMENT)
+        drop(o->placements, &o->num_placements, c);
     else
-        kinds[c->kind].leave_out(own, c);
+        ((popliner_cut_rule *)o->cut_rules)[c->unit + 1] = POPLINER_CUT_FREE;
 }
 
 static bool is_same(const popliner_constraint *a, const popliner_constraint *b) {

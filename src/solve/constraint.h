@@ -29,10 +29,6 @@ typedef struct pl_constraint_kind {
      * options, and certificates have it by this key, 0 as null; 0 and NULL for other kinds. */
     size_t number;
     const char *key;
-    /* Appends those of the options; NULL if another kind's function does, and for a number. */
-    void (*list)(pl_constraints *list, const popliner_solver_options *options, size_t num_units);
-    /* Drops it from options that have it; NULL for a number, and if it cannot be dropped. */
-    void (*leave_out)(pl_owned_options *own, const popliner_constraint *constraint);
 } pl_constraint_kind;
 
 /* Returns the row of a valid kind. */

@@ -11,13 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The smallest need and largest limit of each unit alone, over all places that the constraints
- * allow. */
-typedef struct unit_sizes {
-    uint64_t *min_bytes;   /* [units] */
-    uint64_t *limit_bytes; /* [units] */
-} unit_sizes;
-
 /* Marks the units that stages with these ends have. */
 static void cover(const pl_stage_ends *ends, size_t num_units, uint8_t *units) {
     size_t num_done = 0;
@@ -31,17 +24,17 @@ static void cover(const pl_stage_ends *ends, size_t num_units, uint8_t *units) {
     }
 }
 
-/* Adds all places of the units, in pipelines of any allowed length. */
-static popliner_status add_places(const pl_problem *p, unit_sizes *sizes, popliner_error *error) {
+/* Finds the smallest need and largest limit of each unit alone, over all places that the
+ * constraints allow, in pipelines of any allowed length. */
+static popliner_status find_sizes(const pl_problem *p, uint64_t *min_bytes, uint64_t *limit_bytes,
+                                  uint8_t *ok, popliner_error *error) {
     const pl_filter free_filter = pl_filter_without_memory();
     const pl_filter filter = pl_filter_of_limits();
     pl_ways_through ways = {.problem = p, .limits = &free_filter.limits};
-    uint8_t *ok = pl_new_array(p->num_units, sizeof *ok);
-    popliner_status status =
-        ok == NULL ? pl_fail_memory(error, "the places of the units")
-                   : pl_places_lay(&ways.places, p, &filter.limits, p->max_stages, error);
+    popliner_status status = pl_places_lay(&ways.places, p, &filter.limits, p->max_stages, error);
     if (status == POPLINER_OK)
         status = pl_ways_find(&ways, error);
+    memset(min_bytes, 0xff, p->num_units * sizeof *min_bytes);
     for (size_t i = 0; status == POPLINER_OK && i < ways.places.count; ++i) {
         const pl_place *at = &ways.places.items[i];
         const size_t place = pl_problem_place(p, at->stage + at->to_end, at->stage);
@@ -50,12 +43,10 @@ static popliner_status add_places(const pl_problem *p, unit_sizes *sizes, poplin
         for (size_t unit = 0; unit < p->num_units; ++unit) {
             if (ok[unit] == 0)
                 continue;
-            sizes->min_bytes[unit] =
-                pl_smaller(sizes->min_bytes[unit], pl_problem_peak(p, unit, unit, place));
-            sizes->limit_bytes[unit] = pl_larger(sizes->limit_bytes[unit], limit);
+            min_bytes[unit] = pl_smaller(min_bytes[unit], pl_problem_peak(p, unit, unit, place));
+            limit_bytes[unit] = pl_larger(limit_bytes[unit], limit);
         }
     }
-    free(ok);
     pl_ways_free(&ways);
     return status;
 }
@@ -77,31 +68,20 @@ static popliner_status find_large_unit(const pl_problem *p, popliner_plan *plan,
                                        popliner_error *error) {
     popliner_infeasibility *why = &plan->infeasibility;
     pl_arrays arrays = {0};
-    unit_sizes sizes = {pl_arrays_new(&arrays, p->num_units, sizeof(uint64_t)),
-                        pl_arrays_new(&arrays, p->num_units, sizeof(uint64_t))};
-    const bool is_same_everywhere = !p->depends_on_ipu && !p->depends_on_end;
-    const size_t last_place = pl_problem_place(p, p->max_stages, p->max_stages - 1);
-    const pl_filter filter = pl_filter_of_limits();
-    popliner_status status =
-        arrays.failed ? pl_fail_memory(error, "the sizes of the units") : POPLINER_OK;
-    for (size_t unit = 0; status == POPLINER_OK && unit < p->num_units; ++unit) {
-        sizes.min_bytes[unit] =
-            is_same_everywhere ? pl_problem_peak(p, unit, unit, last_place) : UINT64_MAX;
-        sizes.limit_bytes[unit] =
-            is_same_everywhere ? pl_limits_peak(p, &filter.limits, pl_problem_ipu(p, 0)) : 0;
-    }
-    if (status == POPLINER_OK && !is_same_everywhere)
-        status = add_places(p, &sizes, error);
+    uint64_t *min_bytes = pl_arrays_new(&arrays, p->num_units, sizeof *min_bytes);
+    uint64_t *limit_bytes = pl_arrays_new(&arrays, p->num_units, sizeof *limit_bytes);
+    uint8_t *ok = pl_arrays_new(&arrays, p->num_units, sizeof *ok);
+    popliner_status status = arrays.failed ? pl_fail_memory(error, "the sizes of the units")
+                                           : find_sizes(p, min_bytes, limit_bytes, ok, error);
     why->obstacle = POPLINER_OBSTACLE_CAPACITY;
     for (size_t unit = 0; status == POPLINER_OK && unit < p->num_units; ++unit) {
         /* a unit that must not be a stage alone has no size */
-        if (sizes.min_bytes[unit] == POPLINER_PEAK_FORBIDDEN ||
-            sizes.min_bytes[unit] <= sizes.limit_bytes[unit])
+        if (min_bytes[unit] == POPLINER_PEAK_FORBIDDEN || min_bytes[unit] <= limit_bytes[unit])
             continue;
         why->obstacle = POPLINER_OBSTACLE_UNIT;
         why->unit = unit;
-        why->unit_bytes = sizes.min_bytes[unit];
-        why->limit_bytes = sizes.limit_bytes[unit];
+        why->unit_bytes = min_bytes[unit];
+        why->limit_bytes = limit_bytes[unit];
         find_fitting_ipu(p, why);
         break;
     }

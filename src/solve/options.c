@@ -133,7 +133,7 @@ static const list lists[] = {
 };
 static const size_t num_lists = sizeof lists / sizeof *lists;
 
-/* The units or IPUs of an item; equal if it has only one. */
+/* The units or IPUs of an item, ascending; equal if it has only one. */
 typedef struct item {
     size_t first;
     size_t second;
@@ -166,14 +166,6 @@ bool pl_ipu_numbers_at(const popliner_solver_options *options, size_t which,
     return false;
 }
 
-static int compare_items(const void *left, const void *right) {
-    const item *a = left;
-    const item *b = right;
-    if (a->first != b->first)
-        return a->first < b->first ? -1 : 1;
-    return (a->second > b->second) - (a->second < b->second);
-}
-
 static popliner_status fail_missing(const char *name, size_t count, popliner_error *error) {
     return pl_fail(error, POPLINER_ERROR_USAGE, "%s: NULL; expected %zu items", name, count);
 }
@@ -190,56 +182,44 @@ static popliner_status check_item(const list *l, const char *name, item it, size
     if (l->is_of == OF_IPUS && l->first != l->second && it.first == it.second)
         return pl_fail(error, POPLINER_ERROR_USAGE, "%s: IPU %zu has no link to itself", name,
                        it.first);
-    size_t larger = it.first > it.second ? it.first : it.second;
     if (l->is_of != OF_UNITS)
-        return check_ipu(name, larger, error);
-    if (larger < num_units)
+        return check_ipu(name, it.second, error);
+    if (it.second < num_units)
         return POPLINER_OK;
     return pl_fail(error, POPLINER_ERROR_USAGE, "%s: unit %zu, but the chain has %zu units", name,
-                   larger, num_units);
+                   it.second, num_units);
 }
 
-/* Sorts the items and checks that they differ. */
-static popliner_status check_once(const list *l, const char *name, item *items, size_t count,
-                                  popliner_error *error) {
-    for (size_t i = 0; i < count; ++i)
-        if (items[i].first > items[i].second)
-            items[i] = (item){items[i].second, items[i].first};
-    qsort(items, count, sizeof *items, compare_items);
-    for (size_t i = 1; i < count; ++i) {
-        if (compare_items(&items[i], &items[i - 1]) != 0)
-            continue;
-        if (l->first != l->second)
-            return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %s %zu and %zu appear twice", name,
-                           l->is_of == OF_UNITS ? "units" : "IPUs", items[i].first,
-                           items[i].second);
-        return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %s %zu appears twice", name,
-                       l->is_of == OF_UNITS ? "unit" : "IPU", items[i].first);
-    }
-    return POPLINER_OK;
+/* Returns the units or IPUs of an item, the smaller one first. */
+static item item_at(const popliner_solver_options *o, const list *l, size_t i) {
+    const char *given = (const char *)items_of(o, l) + i * l->item_size;
+    const size_t first = size_at(given, l->first);
+    const size_t second = size_at(given, l->second);
+    return first < second ? (item){first, second} : (item){second, first};
 }
 
 static popliner_status check_list(const popliner_solver_options *o, const list *l, size_t num_units,
                                   popliner_error *error) {
-    size_t count = count_of(o, l, num_units);
-    const char *given = items_of(o, l);
+    const size_t count = l->is_of == OF_NOTHING ? 0 : count_of(o, l, num_units);
     const char *name = pl_option_name(o, l->name);
-    popliner_status status = POPLINER_OK;
-    if (l->is_of == OF_NOTHING || count == 0)
-        return POPLINER_OK;
-    if (given == NULL)
+    if (count > 0 && items_of(o, l) == NULL)
         return fail_missing(name, count, error);
-    item *items = pl_new_array(count, sizeof *items);
-    if (items == NULL)
-        return pl_fail_memory(error, "the options of the solver");
-    for (size_t i = 0; status == POPLINER_OK && i < count; ++i, given += l->item_size) {
-        items[i] = (item){size_at(given, l->first), size_at(given, l->second)};
-        status = check_item(l, name, items[i], num_units, error);
-    }
-    if (status == POPLINER_OK && l->is_of != OF_REPEATED_IPUS)
-        status = check_once(l, name, items, count, error);
-    free(items);
-    return status;
+    for (size_t i = 0; i < count; ++i)
+        PL_TRY(check_item(l, name, item_at(o, l, i), num_units, error));
+    for (size_t i = 0; l->is_of != OF_REPEATED_IPUS && i < count; ++i)
+        for (size_t k = 0; k < i; ++k) {
+            const item own = item_at(o, l, i);
+            const item other = item_at(o, l, k);
+            const char *of = l->is_of == OF_UNITS ? "unit" : "IPU";
+            if (own.first != other.first || own.second != other.second)
+                continue;
+            if (l->first != l->second)
+                return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %ss %zu and %zu appear twice",
+                               name, of, own.first, own.second);
+            return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %s %zu appears twice", name, of,
+                           own.first);
+        }
+    return POPLINER_OK;
 }
 
 static popliner_status check_objectives(const popliner_solver_options *o, popliner_error *error) {
