@@ -173,9 +173,9 @@ bool pl_objective_is_of_cycles(popliner_objective objective, bool spread_is_of_c
 }
 
 pl_measure pl_objective_measure(popliner_objective objective, bool spread_is_of_cycles) {
-    return objectives[objective].kind == PL_OBJECTIVE_SPREAD
-               ? pl_measure_of_spread(spread_is_of_cycles)
-               : objectives[objective].measure;
+    return objectives[objective].kind != PL_OBJECTIVE_SPREAD ? objectives[objective].measure
+           : spread_is_of_cycles                             ? PL_MEASURE_CYCLES
+                                                             : PL_MEASURE_PEAK;
 }
 
 /* ---- values ---- */
@@ -205,21 +205,13 @@ pl_filter pl_filter_limited(const pl_filter *filter, popliner_objective objectiv
     return result;
 }
 
-const pl_limits *pl_filter_only_limits(const pl_filter *filter) {
-    return filter->max_spread == UINT64_MAX ? &filter->limits : NULL;
-}
-
-/* True if a split with these values keeps to the limits, except those of single IPUs. */
-static bool limits_admit(const pl_limits *limits, const pl_objective_values *values) {
+bool pl_filter_admits(const pl_filter *filter, const pl_objective_values *values) {
+    const pl_limits *limits = &filter->limits;
     return values->peak_bytes <= limits->max_peak_bytes &&
            values->min_peak_bytes >= limits->min_peak_bytes &&
            values->cycles <= limits->max_cycles && values->min_cycles >= limits->min_cycles &&
            values->cut_bytes <= limits->max_cut_bytes && values->num_ipus <= limits->max_ipus &&
-           values->shortfall_bytes <= limits->max_shortfall_bytes;
-}
-
-bool pl_filter_admits(const pl_filter *filter, const pl_objective_values *values) {
-    return limits_admit(&filter->limits, values) &&
+           values->shortfall_bytes <= limits->max_shortfall_bytes &&
            pl_objective_values_spread(values, filter->spread_is_of_cycles) <= filter->max_spread;
 }
 

@@ -41,10 +41,6 @@ static inline uint64_t pl_load_value(const pl_load *load, pl_measure measure) {
     return *(const uint64_t *)(const void *)((const char *)load + measure);
 }
 
-static inline pl_measure pl_measure_of_spread(bool is_of_cycles) {
-    return is_of_cycles ? PL_MEASURE_CYCLES : PL_MEASURE_PEAK;
-}
-
 typedef enum pl_objective_kind {
     PL_OBJECTIVE_LARGEST, /* of a value that each IPU has; minimised by halving a limit */
     PL_OBJECTIVE_SUM,     /* minimised by a search with this goal */
@@ -170,9 +166,6 @@ typedef struct pl_filter {
 
 /* Returns the filter with a limit on one objective. */
 pl_filter pl_filter_limited(const pl_filter *filter, popliner_objective objective, uint64_t max);
-
-/* Returns the limits if the filter does not limit the spread; else NULL. */
-const pl_limits *pl_filter_only_limits(const pl_filter *filter);
 
 /* True if a split with these values is within the filter; ignores the limits of single IPUs. */
 bool pl_filter_admits(const pl_filter *filter, const pl_objective_values *values);

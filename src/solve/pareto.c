@@ -16,21 +16,6 @@ typedef struct pl_pareto {
     size_t capacity;
 } pl_pareto;
 
-/* Moves *plan into a new point. */
-static popliner_status add_point(pl_pareto *pareto, popliner_plan *plan, popliner_error *error) {
-    size_t *count = &pareto->summary.num_points;
-    popliner_plan *own = malloc(sizeof *own);
-    if (own == NULL ||
-        !pl_grow(&pareto->plans, &pareto->capacity, *count + 1, sizeof(popliner_plan *))) {
-        free(own);
-        return pl_fail_memory(error, "the Pareto front");
-    }
-    *own = *plan;
-    *plan = (popliner_plan){0};
-    pareto->plans[(*count)++] = own;
-    return POPLINER_OK;
-}
-
 /* Limits the search to smaller values of the second objective than the last point has. These cost
  * more of the first objective. False if no value is smaller. */
 static bool ask_for_less(pl_solving *solving, pl_filter *filter, const popliner_plan *last) {
@@ -50,18 +35,25 @@ static bool ask_for_less(pl_solving *solving, pl_filter *filter, const popliner_
 
 static popliner_status find_points(pl_solving *solving, pl_pareto *pareto, popliner_error *error) {
     pl_filter filter = solving->search.filter;
-    popliner_plan plan = {0};
+    size_t *count = &pareto->summary.num_points;
     popliner_status status = POPLINER_OK;
     bool may_be_more = true;
     while (status == POPLINER_OK && may_be_more) {
+        popliner_plan *plan = calloc(1, sizeof *plan);
         solving->search.filter = filter;
-        status = pl_solving_find(solving, &plan, error);
-        if (status != POPLINER_OK || plan.num_stages == 0)
-            break;
-        may_be_more = ask_for_less(solving, &filter, &plan) && !solving->search.is_stopped;
-        status = add_point(pareto, &plan, error);
+        if (plan == NULL ||
+            !pl_grow(&pareto->plans, &pareto->capacity, *count + 1, sizeof(popliner_plan *)))
+            status = pl_fail_memory(error, "the Pareto front");
+        else
+            status = pl_solving_find(solving, plan, error);
+        may_be_more = status == POPLINER_OK && plan->num_stages > 0;
+        if (may_be_more)
+            pareto->plans[(*count)++] = plan;
+        else
+            popliner_plan_free(plan);
+        may_be_more =
+            may_be_more && ask_for_less(solving, &filter, plan) && !solving->search.is_stopped;
     }
-    pl_plan_clear(&plan);
     pareto->summary.is_stopped = solving->search.is_stopped;
     return status;
 }

@@ -143,6 +143,7 @@ static popliner_status find_within_spread(const pl_windows_question *q, pl_split
     uint64_t width = q->filter->max_spread;
     const bool is_smallest = q->goal == PL_GOAL_SMALLEST_SPREAD;
     const bool of_cycles = q->filter->spread_is_of_cycles;
+    const pl_goal goal = q->goal == PL_GOAL_ANY ? PL_GOAL_SMALLEST_SPREAD : q->goal;
     pl_windows windows = PL_WINDOWS_INIT;
     pl_split split = {0};
     popliner_status status = POPLINER_OK;
@@ -150,7 +151,7 @@ static popliner_status find_within_spread(const pl_windows_question *q, pl_split
         const pl_limits window = pl_windows_limits(&windows, width, q->filter);
         pl_objective_values values = {0};
         pl_split_clear(&split);
-        status = q->find(q->user, &window, &split, is_over, error);
+        status = q->find(q->user, &window, goal, &split, is_over, error);
         if (status == POPLINER_OK && split.num_stages > 0)
             status = pl_split_evaluate(q->problem, &split, &values, NULL, error);
         if (status != POPLINER_OK || *is_over)
@@ -181,10 +182,11 @@ static popliner_status find_within_spread(const pl_windows_question *q, pl_split
 popliner_status pl_windows_find(const pl_windows_question *question, pl_split *split, bool *is_over,
                                 popliner_error *error) {
     const bool is_smallest = question->goal == PL_GOAL_SMALLEST_SPREAD;
-    const pl_limits *only = is_smallest ? NULL : pl_filter_only_limits(question->filter);
-    popliner_status status = only != NULL
-                                 ? question->find(question->user, only, split, is_over, error)
-                                 : find_within_spread(question, split, is_over, error);
+    const pl_filter *filter = question->filter;
+    popliner_status status =
+        !is_smallest && filter->max_spread == UINT64_MAX
+            ? question->find(question->user, &filter->limits, question->goal, split, is_over, error)
+            : find_within_spread(question, split, is_over, error);
     if (status != POPLINER_OK || (*is_over && !is_smallest))
         pl_split_clear(split);
     return status;

@@ -78,8 +78,8 @@ popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *spl
 
 /* Finds the best split for the goal, any for the smallest spread, within limits. Sets *is_over if
  * it could not end. */
-typedef popliner_status pl_windows_function(void *user, const pl_limits *limits, pl_split *split,
-                                            bool *is_over, popliner_error *error);
+typedef popliner_status pl_windows_function(void *user, const pl_limits *limits, pl_goal goal,
+                                            pl_split *split, bool *is_over, popliner_error *error);
 
 /* The best split within a filter, which `find` finds within limits. */
 typedef struct pl_windows_question {

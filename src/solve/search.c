@@ -62,21 +62,14 @@ static popliner_status find_shared(pl_search *search, const pl_filter *filter, p
     return POPLINER_OK;
 }
 
-/* A search for a split with a goal. */
-typedef struct wanted {
-    pl_search *search;
-    pl_goal goal;
-} wanted;
-
 /* A pl_windows_function. */
-static popliner_status find_within(void *user, const pl_limits *limits, pl_split *split,
-                                   bool *is_over, popliner_error *error) {
-    const wanted *w = user;
-    pl_search *search = w->search;
+static popliner_status find_within(void *user, const pl_limits *limits, pl_goal goal,
+                                   pl_split *split, bool *is_over, popliner_error *error) {
+    pl_search *search = user;
     if (search->oracle == NULL)
         return (search->uses_programs ? pl_straight_find : pl_dynamic_program)(
-            search->problem, limits, w->goal, search->stop, split, is_over, error);
-    popliner_status status = search->oracle(search, limits, w->goal, split, error);
+            search->problem, limits, goal, search->stop, split, is_over, error);
+    popliner_status status = search->oracle(search, limits, goal, split, error);
     *is_over = search->is_stopped;
     return status;
 }
@@ -84,9 +77,7 @@ static popliner_status find_within(void *user, const pl_limits *limits, pl_split
 popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_goal goal,
                                pl_split *split, popliner_error *error) {
     const pl_problem *p = search->problem;
-    const bool is_spread = goal == PL_GOAL_ANY && pl_filter_only_limits(filter) == NULL;
-    wanted w = {search, is_spread ? PL_GOAL_SMALLEST_SPREAD : goal};
-    const pl_windows_question question = {p, filter, goal, find_within, &w};
+    const pl_windows_question question = {p, filter, goal, find_within, search};
     bool is_stopped = false;
     if (pl_stop_is_wanted(search->stop)) {
         search->is_stopped = true;

@@ -598,8 +598,9 @@ typedef struct spread_sweep {
 } spread_sweep;
 
 /* A pl_windows_function. */
-static popliner_status sweep_window(void *user, const pl_limits *limits, pl_split *split,
-                                    bool *is_over, popliner_error *error) {
+static popliner_status sweep_window(void *user, const pl_limits *limits, pl_goal goal,
+                                    pl_split *split, bool *is_over, popliner_error *error) {
+    (void)goal;
     const spread_sweep *s = user;
     popliner_status status = sweep_within(s->asked, limits, split, s->how, error);
     *is_over = *s->how != PL_SWEEP_DONE;
