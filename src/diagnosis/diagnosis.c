@@ -247,17 +247,6 @@ static popliner_status find_bottleneck(const pl_explained *explained,
     return status;
 }
 
-/* Finds the explained bytes at the compiler's largest total. */
-static void compare_there(const pl_explained *explained, pl_diagnosis *d) {
-    const popliner_profile *p = explained->chain->profile;
-    uint64_t missing_bytes;
-    d->told.explained_bytes = add_up(explained, d->told.tile, d->told.step, &missing_bytes);
-    if (!pl_chain_is_full(explained->chain))
-        d->told.explained_bytes = explained->stage.need_bytes[POPLINER_NEED_EXPECTED][d->told.tile];
-    if (p->num_steps > 0)
-        d->told.program_name = pl_profile_program_name(p, p->step_program[d->told.step]);
-}
-
 /* Finds the tile where the model explains most, and the tiles whose sums differ from the compiler's
  * total. */
 static void compare_everywhere(const pl_explained *explained, const popliner_peak *peaks,
@@ -290,12 +279,18 @@ static popliner_status diagnose_bottleneck(const pl_explained *explained,
                                            popliner_error *error) {
     const popliner_profile *p = explained->chain->profile;
     pl_arrays own = {0};
+    uint64_t missing_bytes;
     popliner_peak *peaks = pl_arrays_new(&own, p->target.num_tiles, sizeof *peaks);
     uint64_t *bytes = pl_arrays_new(&own, p->num_steps, sizeof *bytes);
     popliner_status status = own.failed ? pl_fail_memory(error, "the diagnosis")
                                         : find_bottleneck(explained, units, peaks, bytes, d, error);
     if (status == POPLINER_OK) {
-        compare_there(explained, d);
+        d->told.explained_bytes = add_up(explained, d->told.tile, d->told.step, &missing_bytes);
+        if (!pl_chain_is_full(explained->chain))
+            d->told.explained_bytes =
+                explained->stage.need_bytes[POPLINER_NEED_EXPECTED][d->told.tile];
+        if (p->num_steps > 0)
+            d->told.program_name = pl_profile_program_name(p, p->step_program[d->told.step]);
         compare_everywhere(explained, peaks, d);
         pl_missing_find(explained, d->told.tile, d->told.step, &d->arrays, &d->missing_here);
         pl_missing_find(explained, SIZE_MAX, SIZE_MAX, &d->arrays, &d->missing_everywhere);
@@ -307,16 +302,19 @@ static popliner_status diagnose_bottleneck(const pl_explained *explained,
 /* ---- The whole diagnosis --------------------------------------------------------------------- */
 
 /* Finds the range of steps that PopLiner 1.0.0 shows. */
-static void find_steps(const pl_explained *explained, pl_diagnosis *d) {
+static void find_steps(const pl_chain *chain, pl_diagnosis *d) {
+    bool has_any = false;
     bool has_layer = false;
     d->told.first_step = 1; /* no step, until an operation counts */
     d->told.last_step = 0;
-    for (size_t i = 0; i < explained->num_counted; i++) {
-        const popliner_operation *operation =
-            pl_operation_at(explained->chain->operations, explained->counted[i]);
-        bool in_layer = pl_layers_unit_of(explained->chain->layers, explained->counted[i]) > 0;
-        if (i == 0 || (in_layer && !has_layer))
+    for (size_t i = 0; i < chain->num_operations; i++) {
+        const popliner_operation *operation = pl_operation_at(chain->operations, i);
+        const bool in_layer = pl_layers_unit_of(chain->layers, i) > 0;
+        if (d->told.layer_operations_only && !in_layer)
+            continue;
+        if (!has_any || (in_layer && !has_layer))
             d->told.first_step = operation->first_step;
+        has_any = true;
         has_layer = has_layer || in_layer;
         d->told.last_step = operation->last_step;
     }
@@ -365,7 +363,7 @@ popliner_status pl_diagnose(pl_stage_meter *meter, bool layer_operations_only,
         diagnose_categories(&explained, diagnosis);
         diagnose_coverage(chain->operations, chain->layers, diagnosis);
         contradict(diagnosis);
-        find_steps(&explained, diagnosis);
+        find_steps(chain, diagnosis);
         if (diagnosis->arrays.failed)
             status = pl_fail_memory(error, "the diagnosis");
     }

@@ -30,8 +30,6 @@ enum { PL_MARK_TOUCHED = 1, PL_MARK_CODE = 2 };
 /* The bytes that the counted operations explain. */
 typedef struct pl_explained {
     const pl_chain *chain;
-    size_t *counted; /* [num_counted]: the operations that count, ascending */
-    size_t num_counted;
     uint8_t *program_seen;         /* [num_programs]: 0, PL_SEEN_CODE or PL_SEEN_DATA */
     uint8_t *variable_marks;       /* [num_variables]: PL_MARK_TOUCHED, PL_MARK_CODE, both or 0 */
     pl_category *code_of_category; /* [num_categories]: the code; PL_CATEGORY_OTHER for data */

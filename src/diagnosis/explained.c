@@ -22,8 +22,6 @@ void pl_explained_free(pl_explained *explained) {
 static void allocate(pl_explained *e) {
     const popliner_profile *p = e->chain->profile;
     const size_t num_tiles = p->target.num_tiles;
-    e->counted =
-        pl_arrays_new(&e->arrays, pl_operations_count(e->chain->operations), sizeof *e->counted);
     e->program_seen = pl_arrays_new(&e->arrays, p->num_programs, 1);
     e->variable_marks = pl_arrays_new(&e->arrays, p->num_variables, 1);
     e->code_of_category = pl_arrays_new(&e->arrays, p->num_categories, sizeof *e->code_of_category);
@@ -84,7 +82,6 @@ static void count_operations(pl_explained *explained, bool layer_operations_only
         bool in_layer = pl_layers_unit_of(explained->chain->layers, i) > 0;
         if (layer_operations_only && !in_layer)
             continue;
-        explained->counted[explained->num_counted++] = i;
         data_counts[i] = in_layer || all_have_data;
         const popliner_operation *operation = pl_operation_at(explained->chain->operations, i);
         for (size_t k = 0; k < operation->num_programs; k++) {
@@ -116,16 +113,6 @@ typedef struct counting {
     uint64_t *state;    /* [num_tiles], like the next one */
     uint64_t *of_type;
 } counting;
-
-static void begin_counting(counting *c, pl_arrays *own, const pl_chain *chain) {
-    const popliner_profile *p = chain->profile;
-    const size_t num_tiles = p->target.num_tiles;
-    pl_vertex_kinds_find(&c->kinds, own, chain->model, p);
-    c->set_seen = pl_arrays_new(own, p->num_compute_sets, 1);
-    c->kind_seen = pl_arrays_new(own, p->num_vertex_types * num_tiles, 1);
-    c->state = pl_arrays_new(own, num_tiles, sizeof *c->state);
-    c->of_type = pl_arrays_new(own, num_tiles, sizeof *c->of_type);
-}
 
 static void count_compute_set(const pl_explained *explained, counting *c, uint32_t set,
                               uint64_t *const bytes[PL_NUM_CATEGORIES]) {
@@ -163,8 +150,12 @@ static void count_vertex_code(const popliner_profile *p, counting *c, uint64_t *
 static void count_code(const pl_explained *explained, bool of_all,
                        uint64_t *const bytes[PL_NUM_CATEGORIES], pl_arrays *own) {
     const popliner_profile *p = explained->chain->profile;
-    counting c = {.state = NULL};
-    begin_counting(&c, own, explained->chain);
+    const size_t num_tiles = p->target.num_tiles;
+    counting c = {.set_seen = pl_arrays_new(own, p->num_compute_sets, 1),
+                  .kind_seen = pl_arrays_new(own, p->num_vertex_types * num_tiles, 1),
+                  .state = pl_arrays_new(own, num_tiles, sizeof *c.state),
+                  .of_type = pl_arrays_new(own, num_tiles, sizeof *c.of_type)};
+    pl_vertex_kinds_find(&c.kinds, own, explained->chain->model, p);
     for (uint32_t program = 0; !own->failed && program < p->num_programs; program++) {
         const uint32_t set = p->program_compute_set[program];
         if (!of_all && explained->program_seen[program] == 0)

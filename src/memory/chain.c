@@ -60,7 +60,7 @@ static void number_units(pl_chain *chain) {
     bool has_tail = false;
     for (size_t i = 0; i < chain->num_operations; i++) {
         has_head = has_head || chain->unit_of_operation[i] == 0;
-        has_tail = has_tail || chain->unit_of_operation[i] == PL_PLACE_TAIL;
+        has_tail = has_tail || chain->unit_of_operation[i] > num_layers;
     }
     if (has_head)
         chain->kind[chain->num_units++] =
@@ -71,13 +71,8 @@ static void number_units(pl_chain *chain) {
     }
     if (has_tail)
         chain->kind[chain->num_units++] = POPLINER_UNIT_TAIL;
-    for (size_t i = 0; i < chain->num_operations; i++) {
-        uint32_t *unit = &chain->unit_of_operation[i];
-        if (*unit == PL_PLACE_TAIL)
-            *unit = (uint32_t)chain->num_units - 1;
-        else if (!has_head)
-            (*unit)--; /* the first layer is unit 0 */
-    }
+    for (size_t i = 0; !has_head && i < chain->num_operations; i++)
+        chain->unit_of_operation[i]--; /* the first layer is unit 0 */
 }
 
 static const char *label_of(const pl_chain *chain, size_t unit) {
@@ -125,8 +120,10 @@ popliner_status pl_chain_create(const popliner_profile *profile, const pl_operat
     place_steps(chain);
     if (!arrays->failed)
         pl_operation_usage_find(chain->usage, arrays, profile, operations);
-    if (!arrays->failed)
-        (pl_chain_is_full(chain) ? pl_full_place_operations : pl_popliner_place_operations)(chain);
+    for (size_t i = 0; !arrays->failed && i < chain->num_operations; i++)
+        chain->unit_of_operation[i] = (uint32_t)pl_layers_unit_of(layers, i);
+    if (!arrays->failed && pl_chain_is_full(chain))
+        pl_full_place_operations(chain);
     if (!arrays->failed) {
         number_units(chain);
         describe_units(chain);

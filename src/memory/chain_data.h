@@ -16,19 +16,16 @@
 
 typedef struct pl_chain pl_chain;
 
-/* The place of an operation after all layers, while a chain is made. Operations before all layers,
- * or in none, have place 0; layers have their number. */
-static const uint32_t PL_PLACE_TAIL = UINT32_MAX - 1;
-
 /* Returns the name of a model, in reports. */
 static inline const char *pl_memory_model_name(popliner_memory_model model) {
     return model == POPLINER_MEMORY_MODEL_FULL ? "full" : "popliner";
 }
 
-/* Set the unit of every operation of a chain without units to its place. In PopLiner's model unit 0
- * then holds the operations in no layer, wherever they run. Its data is assumed to be spread over
- * all IPUs and counts in no stage. In the full model the chain has a head and a tail. */
-void pl_popliner_place_operations(pl_chain *chain);
+/* Sets the unit of every operation of a chain without units, which is its layer, to its place in
+ * the full model, whose chain has a head and a tail: the number of its layer, 0 before all layers,
+ * one more than the last layer after them. In PopLiner's model unit 0 holds the operations
+ * in no layer, wherever they run. Its data is assumed to be spread over all IPUs and counts in no
+ * stage. */
 void pl_full_place_operations(pl_chain *chain);
 
 /* ---- Chains ---------------------------------------------------------------------------------- */

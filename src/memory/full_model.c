@@ -18,19 +18,12 @@
 /* The place of variables that belong nowhere. */
 static const uint32_t PLACE_UNKNOWN = UINT32_MAX;
 
-/* Returns the layer of an operation, 0 if it is in none, or only by a guess. */
-static uint32_t sure_layer(const pl_layers *layers, size_t operation) {
-    return pl_layer_is_guess(layers, operation) ? 0
-                                                : (uint32_t)pl_layers_unit_of(layers, operation);
-}
-
 /* How an operation touches the variables of a set. */
 enum { TOUCHES = 1, TOUCHES_ITSELF = 2 /* not only by copies from or to the host */ };
 
 /* The state of placing operations. The arrays are by set of operations: chain->usage. */
 typedef struct placing {
-    const pl_linked_sets *sets;
-    size_t num_operations;
+    const pl_chain *chain;
     pl_arrays arrays;    /* own the arrays below */
     uint64_t *set_bytes; /* of their variables */
     uint64_t *places;    /* [sets][words]: places of their variables, as bits */
@@ -44,10 +37,11 @@ typedef struct placing {
 
 /* Finds the sets of variables that an operation touches. */
 static void find_touched(placing *w, size_t operation) {
-    for (uint32_t set = 1; set < w->sets->count; set++) {
-        const size_t last = w->sets->last[set];
-        w->touches[set] = w->touches[w->sets->rest[set]];
-        if (last % w->num_operations == operation)
+    const pl_linked_sets *sets = &w->chain->usage->sets;
+    for (uint32_t set = 1; set < sets->count; set++) {
+        const size_t last = sets->last[set];
+        w->touches[set] = w->touches[sets->rest[set]];
+        if (last % w->chain->num_operations == operation)
             w->touches[set] |= last == operation ? TOUCHES | TOUCHES_ITSELF : TOUCHES;
     }
 }
@@ -70,7 +64,7 @@ static void add_shares(placing *w, uint32_t set) {
  * variable of several places counts for each with its part; PLACE_UNKNOWN if none has any. */
 static uint32_t most_touched(placing *w) {
     memset(w->shares, 0, w->num_places * sizeof *w->shares);
-    for (uint32_t set = 1; set < w->sets->count; set++)
+    for (uint32_t set = 1; set < w->chain->usage->sets.count; set++)
         if (w->touches[set] != 0)
             add_shares(w, set);
     size_t best = 0;
@@ -82,7 +76,7 @@ static uint32_t most_touched(placing *w) {
 /* Assigns the variables that an operation in no layer touches also to its place, except for host
  * copies. */
 static void claim_variables(placing *w, uint32_t place) {
-    for (uint32_t set = 1; set < w->sets->count; set++)
+    for (uint32_t set = 1; set < w->chain->usage->sets.count; set++)
         if ((w->touches[set] & TOUCHES_ITSELF) != 0)
             pl_bits_add(w->places + set * w->words, place);
 }
@@ -100,9 +94,10 @@ static uint32_t place_operation(placing *w, const popliner_operation *operation,
 
 /* Finds the layers of the variables by the operations whose layers are sure, which
  * chain->unit_of_operation has, and the steps of these. */
-static void begin_placing(placing *w, const pl_chain *chain) {
+static void begin_placing(placing *w) {
+    const pl_chain *chain = w->chain;
     const popliner_profile *p = chain->profile;
-    const pl_linked_sets *sets = w->sets;
+    const pl_linked_sets *sets = &chain->usage->sets;
     w->num_places = pl_layers_num_units(chain->layers) + 1;
     w->words = w->num_places / 64 + 1;
     w->touches = pl_arrays_new(&w->arrays, sets->count, sizeof *w->touches);
@@ -128,13 +123,12 @@ static void begin_placing(placing *w, const pl_chain *chain) {
 }
 
 void pl_full_place_operations(pl_chain *chain) {
-    placing w = {.sets = &chain->usage->sets,
-                 .num_operations = chain->num_operations,
-                 .first_layer_step = SIZE_MAX};
+    placing w = {.chain = chain, .first_layer_step = SIZE_MAX};
     /* first the layers that are sure, which determine the places of all operations */
     for (size_t i = 0; i < chain->num_operations; i++)
-        chain->unit_of_operation[i] = sure_layer(chain->layers, i);
-    begin_placing(&w, chain);
+        if (pl_layer_is_guess(chain->layers, i))
+            chain->unit_of_operation[i] = 0;
+    begin_placing(&w);
     uint32_t before = 0;
     for (size_t i = 0; !w.arrays.failed && i < chain->num_operations; i++) {
         uint32_t place = chain->unit_of_operation[i];
@@ -143,7 +137,7 @@ void pl_full_place_operations(pl_chain *chain) {
             place = place_operation(&w, pl_operation_at(chain->operations, i), before);
             claim_variables(&w, place);
         }
-        chain->unit_of_operation[i] = place + 1 == w.num_places ? PL_PLACE_TAIL : place;
+        chain->unit_of_operation[i] = place;
         before = place;
     }
     pl_arrays_end(&w.arrays, &chain->arrays);

@@ -32,15 +32,18 @@ static uint64_t add_tile(pl_curve *curve, const popliner_profile *p, size_t tile
     return always_live_bytes;
 }
 
-/* Fails with USAGE for steps out of range, or if the variables are not loaded. */
-static popliner_status check_steps(const popliner_profile *p, size_t first_step, size_t end_step,
-                                   popliner_error *error) {
+/* Begins a curve of the steps. Errors: USAGE for steps out of range, or if the variables are not
+ * loaded; MEMORY. */
+static popliner_status begin(pl_curve *curve, pl_arrays *own, const popliner_profile *p,
+                             size_t first_step, size_t end_step, popliner_error *error) {
     if (first_step > end_step || end_step > p->num_steps)
         return pl_fail(
             error, POPLINER_ERROR_USAGE,
             "steps %zu to %zu: out of range; the profile has the liveness steps 0 to %zu",
             first_step, end_step, p->num_steps);
-    return pl_profile_require_variables(p, error);
+    PL_TRY(pl_profile_require_variables(p, error));
+    pl_curve_begin(curve, own, first_step, end_step);
+    return own->failed ? pl_fail_memory(error, "the liveness of a tile") : POPLINER_OK;
 }
 
 popliner_status popliner_liveness_peaks(const popliner_profile *profile, const uint8_t *selection,
@@ -48,17 +51,15 @@ popliner_status popliner_liveness_peaks(const popliner_profile *profile, const u
                                         popliner_error *error) {
     pl_curve curve = {0};
     pl_arrays own = {0};
-    popliner_status status = check_steps(profile, first_step, end_step, error);
-    for (size_t tile = 0; status == POPLINER_OK && tile < profile->target.num_tiles; tile++) {
+    PL_TRY(begin(&curve, &own, profile, first_step, end_step, error));
+    for (size_t tile = 0; tile < profile->target.num_tiles; tile++) {
         popliner_peak *peak = &peaks[tile];
         pl_curve_begin(&curve, &own, first_step, end_step);
-        if (own.failed)
-            return pl_fail_memory(error, "the liveness of a tile");
         peak->always_live_bytes = add_tile(&curve, profile, tile, selection);
         peak->not_always_live_bytes = pl_curve_peak(&curve, first_step, end_step, &peak->peak_step);
     }
     pl_arrays_free(&own);
-    return status;
+    return POPLINER_OK;
 }
 
 popliner_status popliner_liveness_by_step(const popliner_profile *profile, size_t tile,
@@ -67,18 +68,10 @@ popliner_status popliner_liveness_by_step(const popliner_profile *profile, size_
     pl_curve curve = {0};
     pl_arrays own = {0};
     const bool is_of_all = tile == POPLINER_ALL_TILES;
-    popliner_status status =
-        is_of_all ? POPLINER_OK
-                  : pl_walk_check_index(tile, profile->target.num_tiles, "tiles", error);
-    if (status == POPLINER_OK)
-        status = check_steps(profile, first_step, end_step, error);
-    if (status != POPLINER_OK)
-        return status;
     const size_t end = is_of_all ? profile->target.num_tiles : tile + 1;
-    pl_curve_begin(&curve, &own, first_step, end_step);
-    if (own.failed)
-        return pl_fail_memory(error,
-                              is_of_all ? "the liveness of the device" : "the liveness of a tile");
+    if (!is_of_all)
+        PL_TRY(pl_walk_check_index(tile, profile->target.num_tiles, "tiles", error));
+    PL_TRY(begin(&curve, &own, profile, first_step, end_step, error));
     for (size_t i = is_of_all ? 0 : tile; i < end; i++)
         add_tile(&curve, profile, i, selection);
     pl_curve_read(&curve, bytes);

@@ -77,24 +77,20 @@ static void find_turn(pl_passes *passes, const pl_chain *chain) {
         passes->turn_step = SIZE_MAX;
 }
 
+/* Finds the first steps of operations, and those of the borders. */
 static void find_first_steps(pl_passes *passes, const pl_chain *chain) {
     const pl_operations *operations = chain->operations;
-    for (size_t i = 0; i < operations->count; i++)
-        passes->first_step[i] = operations->rows[i].first_step;
-    for (size_t step = chain->profile->num_steps; step-- > 0;) {
-        const uint32_t operation = operations->step_operation[step];
-        if (operation != PL_NONE && passes->step_runs[step] != 0)
-            passes->first_step[operation] = step;
-    }
-}
-
-static void find_border_steps(pl_passes *passes, const pl_chain *chain) {
     size_t num_units = chain->num_units;
     size_t *backward_of_unit = passes->backward_step; /* shifted by one unit at the end */
     for (size_t unit = 0; unit < num_units; unit++)
         passes->forward_step[unit] = passes->backward_step[unit] = SIZE_MAX;
+    for (size_t i = 0; i < operations->count; i++)
+        passes->first_step[i] = operations->rows[i].first_step;
     for (size_t step = chain->profile->num_steps; step-- > 0;) {
-        size_t unit = working_unit(passes, chain, step);
+        const uint32_t operation = operations->step_operation[step];
+        const size_t unit = working_unit(passes, chain, step);
+        if (operation != PL_NONE && passes->step_runs[step] != 0)
+            passes->first_step[operation] = step;
         if (unit == SIZE_MAX)
             continue;
         bool is_backward = step >= passes->turn_step;
@@ -155,7 +151,6 @@ void pl_passes_find(pl_passes *passes, pl_arrays *arrays, const pl_chain *chain)
     find_running_steps(passes, arrays, chain->profile);
     find_turn(passes, chain);
     find_first_steps(passes, chain);
-    find_border_steps(passes, chain);
     passes->after_step = passes->is_training ? passes->backward_step[passes->last_layer] : SIZE_MAX;
     find_loss(passes, arrays, chain->profile);
 }

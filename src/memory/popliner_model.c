@@ -12,13 +12,6 @@
 #include "model/operations.h"
 #include "profile/profile_data.h"
 
-/* ---- The chain ------------------------------------------------------------------------------- */
-
-void pl_popliner_place_operations(pl_chain *chain) {
-    for (size_t i = 0; i < chain->num_operations; i++)
-        chain->unit_of_operation[i] = (uint32_t)pl_layers_unit_of(chain->layers, i);
-}
-
 /* ---- A stage --------------------------------------------------------------------------------- */
 
 /* The first and the last operation of a unit, and the last step of any. */
@@ -44,7 +37,7 @@ struct pl_popliner_meter {
     bool remembers_peaks;
     pl_arrays peak_arrays; /* own the remembered peaks */
     pl_keys variables;     /* the sets of variables, as `counts` */
-    pl_live_peak **known;  /* [variables.count]: the peaks of each */
+    pl_live_peak *known;   /* [variables.count][tiles]: the peaks of each */
 };
 
 pl_popliner_meter *pl_popliner_meter_new(pl_arrays *arrays, const pl_digest *digest) {
@@ -157,15 +150,15 @@ static bool recall_peaks(pl_popliner_meter *m) {
     const size_t number = m->remembers_peaks ? pl_keys_number(&m->variables, m->counts) : count;
     m->arrays->failed = m->arrays->failed || m->peak_arrays.failed;
     if (number < count && !m->arrays->failed)
-        memcpy(m->peaks, m->known[number], num_tiles * sizeof *m->peaks);
+        memcpy(m->peaks, m->known + number * num_tiles, num_tiles * sizeof *m->peaks);
     return number < count;
 }
 
 static void remember_peaks(pl_popliner_meter *m) {
-    pl_live_peak *own = pl_arrays_copy(&m->peak_arrays, m->peaks,
-                                       m->digest->chain->profile->target.num_tiles, sizeof *own);
-    if (pl_arrays_grow(&m->peak_arrays, &m->known, m->variables.count, sizeof *m->known))
-        m->known[m->variables.count - 1] = own;
+    const size_t num_tiles = m->digest->chain->profile->target.num_tiles;
+    const size_t count = m->variables.count;
+    if (pl_arrays_grow(&m->peak_arrays, &m->known, count * num_tiles, sizeof *m->known))
+        memcpy(m->known + (count - 1) * num_tiles, m->peaks, num_tiles * sizeof *m->peaks);
     m->arrays->failed = m->arrays->failed || m->peak_arrays.failed;
 }
 

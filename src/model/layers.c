@@ -286,12 +286,9 @@ static pl_layer_options complete(const pl_layer_options *options) {
 /* Compiles both regexes; the caller frees them, also after a failure. */
 static popliner_status compile_regexes(const pl_layer_options *options, pl_regex **name_regex,
                                        pl_regex **first_layer_regex, popliner_error *error) {
-    popliner_status status =
-        pl_regex_compile(options->name_regex, options->name_regex_name, name_regex, error);
-    if (status == POPLINER_OK)
-        status = pl_regex_compile(options->first_layer_regex, options->first_layer_regex_name,
-                                  first_layer_regex, error);
-    return status;
+    PL_TRY(pl_regex_compile(options->name_regex, options->name_regex_name, name_regex, error));
+    return pl_regex_compile(options->first_layer_regex, options->first_layer_regex_name,
+                            first_layer_regex, error);
 }
 
 popliner_status pl_layer_options_check(const pl_layer_options *options, popliner_error *error) {
