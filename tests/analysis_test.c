@@ -735,7 +735,7 @@ static void takes_shorter_options(void **state) {
         assert_null(analysis);
         assert_usage(popliner_analysis_load(path, &options, &analysis, &error), &error);
     }
-    assert_non_null(strstr(error.message, "popliner_analysis_options is"));
+    assert_non_null(strstr(error.message, "POPLINER_ANALYSIS_OPTIONS_INIT"));
     free(path);
 }
 

@@ -944,7 +944,7 @@ static void fills_structures_of_older_programs(void **state) {
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         info.struct_size = wrong[i];
         assert_int_equal(popliner_profile_get_info(s.profile, &info, &error), POPLINER_ERROR_USAGE);
-        assert_non_null(strstr(error.message, "begin with its _INIT"));
+        assert_non_null(strstr(error.message, "begin with POPLINER_PROFILE_INFO_INIT"));
         assert_int_equal(info.num_vertices, 77);
     }
     end(&s);

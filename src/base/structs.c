@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/structs.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/failure.h"
@@ -12,9 +13,13 @@ static popliner_status take_size(size_t own_size, const void *callers, const cha
     memcpy(size, callers, sizeof *size);
     if (*size >= sizeof *size && *size <= own_size)
         return POPLINER_OK;
+    char init[64]; /* the type in the name of its macro */
+    snprintf(init, sizeof init, "%s", type);
+    for (char *c = init; *c != '\0'; c++)
+        *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c; /* independent of the locale */
     return pl_fail(error, POPLINER_ERROR_USAGE,
-                   "struct_size of %s is %zu, and not from %zu to %zu: begin with its _INIT", type,
-                   *size, sizeof *size, own_size);
+                   "struct_size of %s is %zu, and not from %zu to %zu: begin with %s_INIT", type,
+                   *size, sizeof *size, own_size, init);
 }
 
 popliner_status pl_struct_take(void *own, size_t own_size, const void *callers, const char *type,

@@ -364,8 +364,8 @@ int pl_compare_naturally(const char *a, const char *b) {
 
 /* ---- Misspelt names -------------------------------------------------------------------------- */
 
-/* Longer names are not compared: three characters of so many are easily seen. */
-enum { MAX_LENGTH = 60, MAX_DISTANCE = 3 };
+/* Longer names are not compared. */
+enum { MAX_LENGTH = 100, MAX_DISTANCE = 3 };
 
 static int folded(char c) {
     return tolower((unsigned char)c);
@@ -373,20 +373,23 @@ static int folded(char c) {
 
 /* The Damerau-Levenshtein distance of two names, where no character is touched twice. */
 static size_t distance(const char *a, size_t a_length, const char *b, size_t b_length) {
-    size_t from[MAX_LENGTH + 1][MAX_LENGTH + 1]; /* the first i of `a` to the first k of `b` */
-    for (size_t i = 0; i <= a_length; i++)
+    /* the first i of `a` to the first k of `b`: row i is rows[i % 3] */
+    size_t rows[3][MAX_LENGTH + 1];
+    for (size_t i = 0; i <= a_length; i++) {
+        size_t *row = rows[i % 3];
+        const size_t *before = rows[(i + 2) % 3];
         for (size_t k = 0; k <= b_length; k++) {
-            from[i][k] = i + k;
+            row[k] = i + k;
             if (i == 0 || k == 0)
                 continue;
             const size_t differs = folded(a[i - 1]) != folded(b[k - 1]);
-            from[i][k] = pl_fewer(pl_fewer(from[i - 1][k], from[i][k - 1]) + 1,
-                                  from[i - 1][k - 1] + differs);
+            row[k] = pl_fewer(pl_fewer(before[k], row[k - 1]) + 1, before[k - 1] + differs);
             if (i > 1 && k > 1 && folded(a[i - 1]) == folded(b[k - 2]) &&
                 folded(a[i - 2]) == folded(b[k - 1]))
-                from[i][k] = pl_fewer(from[i][k], from[i - 2][k - 2] + 1);
+                row[k] = pl_fewer(row[k], rows[(i + 1) % 3][k - 2] + 1);
         }
-    return from[a_length][b_length];
+    }
+    return rows[a_length % 3][b_length];
 }
 
 static bool is_number(const char *text, size_t length) {

@@ -77,9 +77,9 @@ static void add_owners(const pl_explained *explained, pl_category code, size_t t
     }
 }
 
-/* Finds what is the compiler's of a missing code (PL_CATEGORY_VERTEX_CODE, ...) on a tile, or on all
- * (SIZE_MAX): what would be missing if all programs counted. If no program touches such variables,
- * adds those that the rest belongs to. */
+/* Finds what is the compiler's of a missing code (PL_CATEGORY_VERTEX_CODE, ...) on a tile, or on
+ * all (SIZE_MAX): what would be missing if all programs counted. If no program touches such
+ * variables, adds those that the rest belongs to. */
 static void name_code(const pl_explained *explained, pl_category code, size_t tile,
                       uint64_t *by_tile, pl_missing_variable *item) {
     uint64_t left_bytes = 0;

@@ -36,7 +36,7 @@ static uint64_t element_from(const popliner_profile *p, uint64_t address) {
 }
 
 /* Returns what code leaves of its last memory element, and the bytes that are kept free below it;
- * 0 without code, which then begins nowhere, and after the last element. */
+ * 0 without code, which then begins nowhere; after the last element the latter alone. */
 static uint64_t left_by_code(const popliner_profile *p, uint64_t executable_bytes) {
     return p == NULL || executable_bytes == 0
                ? 0
@@ -198,6 +198,7 @@ void pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_overhead 
     pl_need_line *with_copies = &lines[PL_LINE_WITH_COPIES];
     pl_need_line *without = &lines[PL_LINE_WITHOUT_COPIES];
     const uint64_t freed_bytes = placed.freed < bytes ? placed.freed : bytes;
+    assert(rule->has_needs || freed_bytes == 0);
     *without = *with_copies = (pl_need_line){.bytes = bytes, .copy_bytes = copy_bytes};
     if (rule->has_needs)
         set_line(rule, need, layout, bytes - freed_bytes, &placed, copy_bytes, with_copies);

@@ -83,8 +83,8 @@ enum { PL_LINE_WITHOUT_COPIES, PL_LINE_WITH_COPIES, PL_NUM_LINES };
 
 /* Sets what an estimate of a tile with this layout tells in lines[PL_NUM_LINES]: bytes, copy_bytes,
  * the layout of both, freed_bytes. `bytes` were measured, `placed` among them, and copy_bytes for
- * one copy of what the tile stores; see pl_pipeline_copies_for. NEED_MOST is that of the tile alone:
- * see pl_need_spread. O(memory elements). */
+ * one copy of what the tile stores; see pl_pipeline_copies_for. NEED_MOST is that of the tile
+ * alone: see pl_need_spread. O(memory elements). */
 void pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_overhead *layout,
                 uint64_t bytes, pl_placed_bytes placed, uint64_t copy_bytes, pl_need_line *lines);
 

@@ -19,10 +19,10 @@ typedef struct pl_moments {
     size_t capacity; /* of `held`, in moments */
 } pl_moments;
 
-/* Walks through the order of each IPU, or only of that of a stage (0: each). There are no moments (first is NULL) where an IPU has one
- * stage, where there is no order, or where that has more than some ten million passes: each stage
- * then holds at most popliner_copies_at. Of more than four rounds, those between change nothing.
- * False if memory is short. O(passes * moments). */
+/* Walks through the order of each IPU, or only of that of a stage (0: each). There are no moments
+ * (first is NULL) where an IPU has one stage, where there is no order, or where that has more than
+ * some ten million passes: each stage then holds at most popliner_copies_at. Of more than four
+ * rounds, those between change nothing. False if memory is short. O(passes * moments). */
 bool pl_moments_create(pl_moments *moments, const popliner_pipeline *pipeline,
                        size_t stages_to_end);
 void pl_moments_free(pl_moments *moments);

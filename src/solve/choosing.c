@@ -316,7 +316,7 @@ static popliner_status choose(const pl_problem *problem, const pl_wish *wish,
     }
     for (size_t i = 0; choice->exists && texts != NULL && i < count; ++i)
         c->cycles[i] += c->links[i];
-    choice->cycles += links;
+    choice->cycles = pl_add_or_never(choice->cycles, links);
     return POPLINER_OK;
 }
 

@@ -310,8 +310,8 @@ static void move_some(step_search *s, uint64_t *random) {
     }
 }
 
-/* Wanders from the best split to others, each slower than the one before by less and less at most, at
- * first by a part of the best one (threshold accepting: Dueck and Scheuer 1990); always the same
+/* Wanders from the best split to others, each slower than the one before by less and less at most,
+ * at first by a part of the best one (threshold accepting: Dueck and Scheuer 1990); always the same
  * ones. Then climbs. */
 static popliner_status wander(step_search *s, uint64_t part, popliner_error *error) {
     const uint64_t num_steps = STEPS_OF_STAGES * s->num_stages * s->num_stages;

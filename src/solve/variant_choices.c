@@ -231,7 +231,7 @@ static void add_steps(ladder *l, const pl_variant *variants, size_t count, micro
 static size_t take_steps(const ladder *l, uint64_t max_cycles, uint64_t enough_bytes,
                          uint64_t *cycles, uint64_t *bytes) {
     size_t i = 0;
-    for (; i<l->count && * bytes> enough_bytes; ++i) {
+    for (; *bytes > enough_bytes && i < l->count; ++i) {
         if (l->steps[i].cycles > max_cycles - *cycles)
             break;
         *cycles += l->steps[i].cycles;
@@ -748,10 +748,11 @@ bool pl_variant_search_is_over(pl_variant_search *f, const popliner_interval *st
                                const pl_choice_wish *wish) {
     const growing_stage *s = &f->stage;
     const uint64_t most = pl_smaller(wish->max_bytes, f->of->variants->capacity_bytes);
+    if (cycles_between(f, stage) > wish->max_cycles)
+        return true;
     grow_stage(f, stage);
     /* a longer stage may begin with no inputs */
-    return cycles_between(f, stage) > wish->max_cycles ||
-           (s->least_bytes > most &&
-            (!f->of->variants->has_full ||
-             s->units.memory_bytes - (s->counts.lacks_set ? s->units.stash_bytes : 0) > most));
+    return s->least_bytes > most &&
+           (!f->of->variants->has_full ||
+            s->units.memory_bytes - (s->counts.lacks_set ? s->units.stash_bytes : 0) > most);
 }
