@@ -14,8 +14,9 @@ enum { NUM_TURNS = 3000, TURNS_OF_HALF = 20, TURNS_OF_ROUND = 100 };
 /* The most that paths take in integers, so that no sum overflows. */
 #define LONGEST 1e18
 
-/* A sum of a split is at least so much of what the rounded one says. */
-#define CERTAIN (1 - 1e-9)
+/* A sum of a split is at least so much of what the rounded one says: each turn mixes passes with an
+ * error of 2^-52 at most, and sums have one of 2^-53 for each part. */
+#define CERTAIN (1 - 1e-11)
 
 typedef struct play {
     pl_step_game *g;
@@ -166,7 +167,10 @@ popliner_status pl_step_game_play(pl_step_game *game, uint64_t *bound, popliner_
     p.mixed = pl_arrays_new(&arrays, p.num_parts, sizeof *p.mixed);
     *bound = 0;
     const double value = arrays.failed ? 0 : run(&p);
-    if (value < LONGEST)
+    const uint64_t known = game->most + 1; /* 0: none */
+    if (value < LONGEST && known > 0 && value >= (double)known * CERTAIN * CERTAIN)
+        *bound = known; /* only times in fractions have that many digits */
+    else if (value < LONGEST)
         *bound = (uint64_t)ceil(value * CERTAIN);
     else if (value == INFINITY)
         *bound = UINT64_MAX;
