@@ -22,6 +22,7 @@
  * does. */
 enum {
     MAX_PLACES = 1 << 21,
+    MOST_SPLITS = 1 << 16, /* all of which are tried */
     WORK_OF_STAGE = 8,
     WORK_OF_WAYS = 4,
     WORK_OF_VARIANTS = 256,
@@ -412,6 +413,39 @@ static popliner_status make_plan(step_search *s, popliner_error *error) {
 
 /* ---- the search ---- */
 
+/* Tries all splits that begin with the first k stages of the current one, until no more than
+ * least_work is left. */
+static popliner_status try_from(step_search *s, size_t k, uint64_t least_work,
+                                popliner_error *error) {
+    const size_t first = s->split.first_units[k];
+    const pl_stage_ends *ends = &s->ways.ends[k];
+    popliner_status status = POPLINER_OK;
+    if (k + 1 == s->num_stages)
+        return pl_stage_ends_have(ends, first, s->num_units) ? try_split(s, error) : status;
+    for (size_t end = ends->from[first]; end < ends->to[first] && status == POPLINER_OK; ++end) {
+        if (*s->work <= least_work || pl_stop_is_wanted(s->q->stop))
+            break;
+        s->split.first_units[k + 1] = end;
+        if (pl_stage_ends_have(ends, first, end))
+            status = try_from(s, k + 1, least_work, error);
+    }
+    return status;
+}
+
+/* Tries all splits if they are few, so that the best one is proven. */
+static popliner_status try_all(step_search *s, popliner_error *error) {
+    double num_splits = 1;
+    for (size_t k = 1; k < s->num_stages && num_splits <= MOST_SPLITS; ++k)
+        num_splits *= (double)(s->num_units - k) / (double)k;
+    if (num_splits > MOST_SPLITS)
+        return POPLINER_OK;
+    const uint64_t least_work = *s->work - *s->work / PARTS_OF_WORK;
+    const popliner_status status = try_from(s, 0, least_work, error);
+    if (status == POPLINER_OK && *s->work > least_work && !pl_stop_is_wanted(s->q->stop))
+        s->answer->bound_cycles = pl_larger(s->answer->bound_cycles, useless_cycles(s));
+    return status;
+}
+
 /* Raises the bound by that of a game. */
 static popliner_status play(step_search *s, popliner_error *error) {
     const uint64_t useless = useless_cycles(s);
@@ -451,6 +485,8 @@ static popliner_status run_step_search(step_search *s, popliner_error *error) {
     status = pl_ways_find(&s->ways, error);
     if (status == POPLINER_OK)
         status = try_even(s, error);
+    if (status == POPLINER_OK && *s->work > 0)
+        status = try_all(s, error);
     /* few units need larger steps, many smaller ones; each finds what the other one misses */
     for (uint64_t part = 20; status == POPLINER_OK && *s->work > 0 && part <= 100; part += 80)
         status = wander(s, part, error);

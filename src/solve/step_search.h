@@ -39,10 +39,10 @@ typedef struct pl_step_answer {
 /* Stages may choose (costs->choices): their passes are those of the fewest cycles within the
  * limits, of which the backward ones are longer.
  *
- * Even stages are tried first; then the search wanders, and a game (step_game) bounds the step. The
- * search ends after *work units of work (about ten nanoseconds each), which it decreases, or if it
- * is stopped; without work only the start and even stages are tried. Errors: USAGE (the step is
- * unknown), those of pl_split_evaluate. */
+ * Even stages are tried first, then all splits if they are few; else the search wanders, and a game
+ * (step_game) bounds the step. The search ends after *work units of work (about ten nanoseconds
+ * each), which it decreases, or if it is stopped; without work only the start and even stages are
+ * tried. Errors: USAGE (the step is unknown), those of pl_split_evaluate. */
 popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
                                pl_step_answer *answer, popliner_error *error);
 
