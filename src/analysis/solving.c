@@ -337,11 +337,13 @@ typedef struct replicas_search {
     pl_task task;
     popliner_replicas_options options;
     pl_trained_parameters trained;
+    pl_arrays arrays;   /* of these */
     size_t max_ipus;    /* of a pipeline */
     bool of_any_length; /* costs are also of longer pipelines */
 } replicas_search;
 
 static void free_replicas_search(replicas_search *s) {
+    pl_arrays_free(&s->arrays);
     pl_task_free(&s->task);
 }
 
@@ -403,8 +405,10 @@ static popliner_status begin_replicas_search(replicas_search *s, popliner_analys
     PL_TRY(pl_analysis_make_meter(analysis, t->model, error));
     pl_stage_meter *meter = analysis->models[t->model].meter;
     const bool has_sums = pl_stage_meter_find_sums(meter);
-    s->trained = (pl_trained_parameters){&meter->pass_usage, meter->trained_bytes};
-    if (!has_sums)
+    if (has_sums)
+        pl_trained_parameters_find(&s->trained, &s->arrays, &meter->pass_usage,
+                                   meter->trained_bytes);
+    if (!has_sums || s->arrays.failed)
         return pl_fail_memory(error, "the parameters of the stages");
     s->max_ipus = t->solver.options.num_ipus;
     if (o->total_ipus < s->max_ipus)

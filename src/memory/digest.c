@@ -50,10 +50,6 @@ typedef struct pl_digest_inputs {
     /* The next ones only of a profile that trains: the variables that a copy from the host fills,
      * [num_variables]. */
     uint8_t *is_fed;
-    /* The units at whose begin a class is live, [num_classes]; and those that touch what is used
-     * like this, by pass, [uses]: sets of units. */
-    uint32_t *crossing;
-    uint32_t *touching[2];
     /* The steps at which a class waits for the backward pass, [num_classes]: from its last user
      * before the loss to the first from it on; not above wait_step if it never waits. */
     uint32_t *wait_step;
@@ -225,32 +221,6 @@ static void find_waits(pl_digest_inputs *inputs, const popliner_profile *p, size
     }
 }
 
-/* Numbers the sets of units that say what stages store. */
-static void find_sets(pl_digest_inputs *inputs, const pl_digest *digest) {
-    const popliner_profile *p = digest->chain->profile;
-    pl_pass_usage *own = digest->pass_usage;
-    uint64_t *bits = pl_arrays_new(inputs->arrays, 1, own->sets.key_size);
-    for (uint32_t c = 0; bits != NULL && c < p->num_classes; c++) {
-        memset(bits, 0, own->sets.key_size);
-        for (size_t unit = 0; unit < own->num_units && p->class_always_live[c] == 0; unit++)
-            if (pl_class_crosses(p, c, own->passes.forward_step[unit]))
-                pl_bits_add(bits, unit);
-        inputs->crossing[c] = (uint32_t)pl_keys_number(&own->sets, bits);
-    }
-    for (size_t i = 0; bits != NULL && i < 2 * own->usage.sets.count; i++) {
-        const size_t pass = i % 2;
-        const uint64_t *members = pl_bits_at(&own->usage.sets, i / 2);
-        memcpy(bits, pl_digest_bits(digest, own->uses[i / 2].counting.touching),
-               own->sets.key_size);
-        for (size_t unit = 0; unit < own->num_units; unit++)
-            if (!pl_passes_are_one(&own->passes, unit) &&
-                !pl_bits_has(members, pass * own->num_units + unit))
-                bits[unit / 64] &= ~(UINT64_C(1) << unit % 64);
-        inputs->touching[pass][i / 2] = (uint32_t)pl_keys_number(&own->sets, bits);
-    }
-    inputs->arrays->failed = inputs->arrays->failed || own->sets.arrays->failed;
-}
-
 static void find_inputs(pl_digest *digest) {
     const popliner_profile *p = digest->chain->profile;
     const size_t num_tiles = p->target.num_tiles;
@@ -265,10 +235,6 @@ static void find_inputs(pl_digest *digest) {
     const bool is_training = digest->pass_usage->passes.is_training;
     if (is_training) {
         inputs->is_fed = pl_arrays_new(own, p->num_variables, 1);
-        inputs->crossing = pl_arrays_new(own, p->num_classes, sizeof *inputs->crossing);
-        for (int pass = 0; pass < 2; pass++)
-            inputs->touching[pass] =
-                pl_arrays_new(own, digest->pass_usage->usage.sets.count, sizeof(uint32_t));
         inputs->wait_step = pl_arrays_new(own, p->num_classes, sizeof *inputs->wait_step);
         inputs->end_wait_step = pl_arrays_new(own, p->num_classes, sizeof *inputs->end_wait_step);
     }
@@ -280,7 +246,6 @@ static void find_inputs(pl_digest *digest) {
     if (!is_training)
         return;
     mark_fed(inputs->is_fed, p);
-    find_sets(inputs, digest);
     find_waits(inputs, p, digest->pass_usage->passes.loss_step);
 }
 
@@ -329,11 +294,9 @@ typedef struct stored_key {
 } stored_key;
 
 typedef struct stash_key {
-    uint32_t forward; /* as in pl_digest_stored */
-    uint32_t backward;
-    uint32_t crossing;
-    uint32_t first_forward;
-    uint32_t is_fed;
+    uint32_t start; /* as in pl_digest_stash */
+    uint32_t unit;
+    uint32_t way;
 } stash_key;
 
 /* The work space of one thread. */
@@ -350,6 +313,9 @@ typedef struct digest_work {
     uint32_t *segment_of_step;                     /* [num_steps + 1] */
     uint64_t *unexplained_bytes; /* [num_steps]: part of step_bytes, by no operation */
     uint64_t *sent_bytes[2];     /* [num_units + 1]: over each cut forward, backward */
+    uint8_t *crosses;            /* [num_units]: it is live when the unit begins */
+    uint32_t *last[2];           /* [num_units]: end of the last unit of a pass up to here */
+    uint8_t *ways; /* [num_units]: how stages that begin one unit earlier store it, by their end */
 } digest_work;
 
 static digest_work *new_work(pl_arrays *own, const pl_digest *digest) {
@@ -369,8 +335,12 @@ static digest_work *new_work(pl_arrays *own, const pl_digest *digest) {
     work->is_break = pl_arrays_new(own, num_steps + 1, 1);
     work->segment_of_step = pl_arrays_new(own, num_steps + 1, sizeof *work->segment_of_step);
     work->unexplained_bytes = pl_arrays_new(own, num_steps, sizeof *work->unexplained_bytes);
-    for (int pass = 0; pass < 2; pass++)
+    for (int pass = 0; pass < 2; pass++) {
         work->sent_bytes[pass] = pl_arrays_new(own, num_stored + 1, sizeof(uint64_t));
+        work->last[pass] = pl_arrays_new(own, num_stored, sizeof(uint32_t));
+    }
+    work->crosses = pl_arrays_new(own, num_stored, 1);
+    work->ways = pl_arrays_new(own, num_stored, 1);
     return own->failed ? NULL : work;
 }
 
@@ -552,18 +522,86 @@ static void add_variables(digest_work *work, const pl_digest *digest, size_t til
 
 /* ---- The stash ------------------------------------------------------------------------------- */
 
-/* Adds the bytes of a group to those that are stored in the same stages. */
+/* Variables that are stored in the same stages. */
+typedef struct stored_group {
+    const pl_pass_use *use;
+    uint32_t first; /* the units that touch them are first ... end - 1 */
+    uint32_t end;
+    bool is_fed;  /* a copy from the host fills them, at any time */
+    bool at_loss; /* they are live where the passes part */
+} stored_group;
+
+/* Finds the units that touch a group, and the last ones so far of each pass. */
+static stored_group find_group(digest_work *work, const pl_digest *digest, const stored_key *key) {
+    const popliner_profile *p = digest->chain->profile;
+    const pl_pass_usage *own = digest->pass_usage;
+    const pl_pass_use *use = &own->uses[key->use];
+    const uint64_t *members = pl_bits_at(&own->usage.sets, key->use);
+    const uint64_t *units = pl_digest_bits(digest, use->counting.touching);
+    /* 0 is the one after PL_NO_UNIT */
+    const stored_group g = {use, (uint32_t)pl_fewer(use->first_forward, use->first_backward),
+                            (uint32_t)pl_more(use->last_forward + 1, use->last_backward + 1),
+                            key->is_fed != 0,
+                            pl_class_crosses(p, key->class_index, own->passes.loss_step)};
+    uint32_t last[2] = {0, 0};
+    for (uint32_t unit = g.first; unit < g.end; unit++) {
+        const bool is_one = pl_passes_are_one(&own->passes, unit);
+        for (size_t pass = 0; pass < 2; pass++) {
+            if (pl_bits_has(units, unit) &&
+                (is_one || pl_bits_has(members, pass * own->num_units + unit)))
+                last[pass] = unit + 1;
+            work->last[pass][unit] = last[pass];
+        }
+        work->crosses[unit] = pl_class_crosses(p, key->class_index, own->passes.forward_step[unit]);
+        work->ways[unit] = 0;
+    }
+    return g;
+}
+
+/* Returns the ways to recompute with which the stage start ... last stores a group, which its
+ * forward pass touches, as bits:
+ *
+ *   NONE      what both passes touch and is live at the loss
+ *   FULL      what earlier units or the host leave for the forward pass
+ *   STANDARD  both, and what the forward pass leaves for later units */
+static uint8_t ways_of_stage(const digest_work *work, const stored_group *g, uint32_t start,
+                             uint32_t last) {
+    if (work->last[0][last] <= start)
+        return 0;
+    const bool is_activation = work->last[1][last] > start && g->at_loss;
+    const bool is_input = g->is_fed || (g->use->first_forward < start && work->crosses[start] != 0);
+    const bool is_output =
+        g->use->last_forward > last && last + 1 < g->end && work->crosses[last + 1] != 0;
+    return (uint8_t)(is_activation << POPLINER_RECOMPUTE_NONE |
+                     is_input << POPLINER_RECOMPUTE_FULL |
+                     (is_activation || is_input || is_output) << POPLINER_RECOMPUTE_STANDARD);
+}
+
+/* Adds the bytes of a group to the stages that store it, as differences: stages that begin before
+ * its first unit are like those that begin with it, and no unit after its last one matters. */
 static void add_group(digest_work *work, const pl_digest *digest, const stored_key *key,
                       uint64_t bytes) {
-    const pl_digest_inputs *inputs = digest->inputs;
-    const bool at_loss = pl_class_crosses(digest->chain->profile, key->class_index,
-                                          digest->pass_usage->passes.loss_step);
-    const stash_key stash = {inputs->touching[0][key->use],
-                             at_loss ? inputs->touching[1][key->use] : 0,
-                             inputs->crossing[key->class_index],
-                             digest->pass_usage->uses[key->use].first_forward, key->is_fed};
-    if (stash.forward != 0)
-        pl_key_sums_add(&work->stash, &stash, bytes);
+    const stored_group g = find_group(work, digest, key);
+    for (uint32_t start = g.first; start < g.end; start++) {
+        const bool is_first = start == g.first;
+        unsigned ways =
+            0; /* of the stage that ends before `last`; and one unit longer at its start */
+        unsigned longer_ways = is_first ? 0 : work->ways[start - 1];
+        for (uint32_t last = start; last < g.end; last++) {
+            const unsigned longer_now = work->ways[last];
+            const unsigned now = work->ways[last] = ways_of_stage(work, &g, start, last);
+            for (uint32_t way = 0;
+                 now + longer_now + ways + longer_ways > 0 && way < PL_NUM_STASHES; way++) {
+                const uint64_t sign = (now >> way & 1) - (uint64_t)(ways >> way & 1) -
+                                      (longer_now >> way & 1) + (longer_ways >> way & 1);
+                const stash_key place = {is_first ? 0 : start, last, way};
+                if (sign != 0)
+                    pl_key_sums_add(&work->stash, &place, sign * bytes);
+            }
+            ways = now;
+            longer_ways = longer_now;
+        }
+    }
 }
 
 /* Adds what a group has live, across the loss, while it does not wait, if both passes use it. */
@@ -638,13 +676,13 @@ static void find_units(digest_work *work, const pl_digest *digest, size_t tile,
 bool pl_digest_allocate_tile(pl_digest_tile *tile, size_t num_units) {
     tile->units =
         malloc(num_units * sizeof *tile->units + tile->num_sums * sizeof *tile->sums +
-               tile->num_stored * sizeof *tile->stored + tile->num_parts * sizeof *tile->parts +
+               tile->num_stash * sizeof *tile->stash + tile->num_parts * sizeof *tile->parts +
                tile->num_segments * sizeof *tile->segments + 1);
     if (tile->units == NULL)
         return false;
     tile->sums = (pl_digest_sum *)(void *)(tile->units + num_units);
-    tile->stored = (pl_digest_stored *)(void *)(tile->sums + tile->num_sums);
-    tile->parts = (pl_digest_part *)(void *)(tile->stored + tile->num_stored);
+    tile->stash = (pl_digest_stash *)(void *)(tile->sums + tile->num_sums);
+    tile->parts = (pl_digest_part *)(void *)(tile->stash + tile->num_stash);
     tile->segments = (pl_digest_segment *)(void *)(tile->parts + tile->num_parts);
     return true;
 }
@@ -701,7 +739,7 @@ static bool fill_tile(digest_work *work, const pl_digest *digest, size_t number,
     if (has_passes(digest))
         find_stored(work, digest);
     made->num_sums = work->sums.keys.count;
-    made->num_stored = work->stash.keys.count;
+    made->num_stash = work->stash.keys.count;
     made->num_parts = work->parts.keys.count;
     made->num_segments = number_segments(work, digest);
     made->turn_segment = turn <= digest->chain->profile->num_steps ? work->segment_of_step[turn]
@@ -713,11 +751,9 @@ static bool fill_tile(digest_work *work, const pl_digest *digest, size_t number,
         const sum_key *key = pl_key_at(&work->sums.keys, i);
         made->sums[i] = (pl_digest_sum){work->sums.bytes[i], key->set, key->sum};
     }
-    for (size_t i = 0; i < made->num_stored; i++) {
+    for (size_t i = 0; i < made->num_stash; i++) {
         const stash_key *key = pl_key_at(&work->stash.keys, i);
-        made->stored[i] =
-            (pl_digest_stored){work->stash.bytes[i], key->forward,       key->backward,
-                               key->crossing,        key->first_forward, key->is_fed};
+        made->stash[i] = (pl_digest_stash){work->stash.bytes[i], key->start, key->unit, key->way};
     }
     fill_parts(work, made);
     fill_segments(work, digest, made);

@@ -59,15 +59,16 @@ typedef struct pl_digest_segment {
     uint32_t unit;
 } pl_digest_segment;
 
-/* Bytes of variables that stages store in the same way. The sets are of units that touch them. */
-typedef struct pl_digest_stored {
+enum { PL_NUM_STASHES = POPLINER_RECOMPUTE_FULL + 1 };
+
+/* Bytes that are stored, of stages that begin at `start` or later and have the unit: differences
+ * over the starts. Negative ones wrap around, and the sums are right. */
+typedef struct pl_digest_stash {
     uint64_t bytes;
-    uint32_t forward;       /* a set: in their forward pass */
-    uint32_t backward;      /* a set: in their backward pass, if they are live at the loss */
-    uint32_t crossing;      /* a set: not of those, but at whose begin they are live */
-    uint32_t first_forward; /* the first unit, even if its data does not count */
-    uint32_t is_fed;        /* a copy from the host fills them, at any time */
-} pl_digest_stored;
+    uint32_t start;
+    uint32_t unit;
+    uint32_t way; /* the recomputation */
+} pl_digest_stash;
 
 /* Bytes of a tile for each unit. */
 typedef struct pl_digest_unit {
@@ -80,11 +81,11 @@ typedef struct pl_digest_unit {
 typedef struct pl_digest_tile {
     pl_digest_unit *units; /* [num_units]; owned, in one block with the lists; NULL: not made */
     pl_digest_sum *sums;
-    pl_digest_stored *stored;
+    pl_digest_stash *stash;
     pl_digest_part *parts;
     pl_digest_segment *segments;
     size_t num_sums;
-    size_t num_stored;
+    size_t num_stash;
     size_t num_parts;
     size_t num_segments;
     size_t turn_segment; /* the first one of the backward pass, or num_segments */
@@ -129,11 +130,6 @@ bool pl_digest_allocate_tile(pl_digest_tile *tile, size_t num_units);
 /* Returns the units of a set as bits. */
 static inline const uint64_t *pl_digest_bits(const pl_digest *digest, uint32_t set) {
     return pl_bits_at(&digest->pass_usage->sets, set);
-}
-
-/* Returns the first unit of a set that is not before `first`; the number of units if none is. */
-static inline uint32_t pl_digest_next(const pl_digest *digest, uint32_t set, size_t first) {
-    return (uint32_t)pl_bits_next(pl_digest_bits(digest, set), first, digest->chain->num_units);
 }
 
 /* True if a set has one of the units, which are such bits. */

@@ -120,50 +120,6 @@ static void find_peaks(const pass_peak peaks[NUM_PASSES], const uint64_t buffer_
     result->buffered = largest_of(peaks, buffer_bytes);
 }
 
-/* ---- The stash ------------------------------------------------------------------------------- */
-
-/* Sets arriving_bytes[num_units] to what each unit adds to the stash of the stages that begin with
- * `first`; sums wrap around, as a longer stage may store less. A stage stores what its forward pass
- * touches, with
- *
- *   NONE      if its backward pass touches it, too, and it is live at the loss
- *   FULL      if earlier units or the host leave it for the forward pass
- *   STANDARD  either, or if the forward pass leaves it for later units */
-static void find_stash(const pl_estimation *estimation, const pl_digest_tile *tile, size_t first,
-                       uint64_t *arriving_bytes) {
-    const pl_digest *digest = estimation->digest;
-    const uint32_t way = estimation->stash_way;
-    const uint32_t num_units = (uint32_t)digest->chain->num_units;
-    memset(arriving_bytes, 0, num_units * sizeof *arriving_bytes);
-    for (size_t i = 0; way != PL_NONE && i < tile->num_stored; i++) {
-        const pl_digest_stored *it = &tile->stored[i];
-        const uint64_t *crossing = pl_digest_bits(digest, it->crossing);
-        const uint32_t forward = pl_digest_next(digest, it->forward, first);
-        uint32_t arrival = num_units;
-        if (forward == num_units)
-            continue;
-        if (way != POPLINER_RECOMPUTE_FULL)
-            arrival = (uint32_t)pl_more(forward, pl_digest_next(digest, it->backward, first));
-        if (way != POPLINER_RECOMPUTE_NONE &&
-            (it->is_fed != 0 || (it->first_forward < first && pl_bits_has(crossing, first))))
-            arrival = forward;
-        if (arrival < num_units)
-            arriving_bytes[arrival] += it->bytes;
-        for (size_t next = forward + 1; way == POPLINER_RECOMPUTE_STANDARD && next <= arrival &&
-                                        pl_digest_next(digest, it->forward, next) < num_units;
-             next++)
-            if (pl_bits_has(crossing, next)) { /* an output of the stage that ends before it */
-                arriving_bytes[next - 1] += it->bytes;
-                arriving_bytes[next] -= it->bytes;
-            }
-    }
-}
-
-/* Returns the stash of a stage, of which own_bytes are live themselves. */
-static pl_tile_stash stash_of(uint64_t bytes, uint64_t own_bytes) {
-    return (pl_tile_stash){bytes, bytes > own_bytes ? bytes - own_bytes : 0};
-}
-
 /* ---- Questions ------------------------------------------------------------------------------- */
 
 void pl_question_begin(pl_question *question, pl_arrays *own, const pl_estimation *estimation,
@@ -177,7 +133,6 @@ void pl_question_begin(pl_question *question, pl_arrays *own, const pl_estimatio
     question->units = pl_arrays_new(own, 1, digest->pass_usage->sets.key_size);
     question->change_bytes =
         pl_arrays_new(own, digest->chain->profile->num_steps + 1, sizeof *question->change_bytes);
-    question->stash_bytes = pl_arrays_new(own, digest->chain->num_units, sizeof(uint64_t));
     for (size_t i = 0; !own->failed && i < num_stages; i++) {
         assert(stages[i].first_unit <= stages[i].last_unit);
         assert(stages[i].last_unit < digest->chain->num_units);
@@ -211,16 +166,18 @@ static void find_pass_peaks(pl_question *q, const pl_digest_tile *tile,
     q->change_bytes[tile->num_segments] = 0;
 }
 
-static pl_tile_stash measure_stash(const pl_question *q, const pl_digest_tile *tile,
-                                   const popliner_interval *stage) {
-    uint64_t bytes = 0;
+static pl_tile_stash stash_of(const pl_question *q, const pl_digest_tile *tile,
+                              const popliner_interval *stage) {
+    pl_tile_stash stash = {0, 0};
     uint64_t own_bytes = 0;
-    find_stash(q->estimation, tile, stage->first_unit, q->stash_bytes);
-    for (size_t unit = stage->first_unit; unit <= stage->last_unit; unit++) {
-        bytes += q->stash_bytes[unit];
+    for (const pl_digest_stash *it = tile->stash; it < tile->stash + tile->num_stash; it++)
+        if (it->way == q->estimation->stash_way && it->start <= stage->first_unit &&
+            it->unit >= stage->first_unit && it->unit <= stage->last_unit)
+            stash.bytes += it->bytes;
+    for (size_t unit = stage->first_unit; unit <= stage->last_unit; unit++)
         own_bytes = pl_larger(own_bytes, tile->units[unit].own_stash_bytes);
-    }
-    return stash_of(bytes, own_bytes);
+    stash.freed_bytes = stash.bytes > own_bytes ? stash.bytes - own_bytes : 0;
+    return stash;
 }
 
 void pl_question_measure(pl_question *q, size_t number, pl_stage_tile *result,
@@ -244,7 +201,7 @@ void pl_question_measure(pl_question *q, size_t number, pl_stage_tile *result,
             buffer_bytes[BEFORE_TURN] += last->sent_backward_bytes;
             buffer_bytes[FROM_TURN] += last->sent_forward_bytes;
         }
-        stash[i] = measure_stash(q, tile, stage);
+        stash[i] = stash_of(q, tile, stage);
     }
     set_steady(estimation, number, sum_bytes, apart_bytes, result);
     find_peaks(peaks, buffer_bytes, result);
@@ -303,6 +260,11 @@ pl_row *pl_row_new(pl_arrays *own, const pl_estimation *estimation) {
     return own->failed ? NULL : row;
 }
 
+/* Returns the first unit of a set that is not before `first`; the number of units if none is. */
+static uint32_t arrival_of(const pl_digest *digest, uint32_t set, size_t first) {
+    return (uint32_t)pl_bits_next(pl_digest_bits(digest, set), first, digest->chain->num_units);
+}
+
 /* Sorts a list of a tile by arrival: `who` is the set, or the unit, of its first item. */
 static void sort_arrivals(pl_row *row, const uint32_t *who, size_t count, size_t item_size,
                           bool has_sets, arrivals *sorted) {
@@ -315,7 +277,7 @@ static void sort_arrivals(pl_row *row, const uint32_t *who, size_t count, size_t
     memset(sorted->start, 0, (num_units + 3) * sizeof *sorted->start);
     for (size_t i = 0; i < count; i++) {
         const uint32_t own = *(const uint32_t *)(const void *)((const char *)who + i * item_size);
-        arrives[i] = has_sets ? pl_digest_next(row->estimation->digest, own, row->first_unit)
+        arrives[i] = has_sets ? arrival_of(row->estimation->digest, own, row->first_unit)
                      : own < row->first_unit ? num_units
                                              : own;
         sorted->start[arrives[i] + 2]++;
@@ -344,7 +306,10 @@ bool pl_row_begin(pl_row *row, size_t number, size_t first_unit) {
     memset(row->is_own, 0, tile->num_segments);
     memset(row->peaks, 0, sizeof row->peaks);
     memset(row->sum_bytes, 0, sizeof row->sum_bytes);
-    find_stash(row->estimation, tile, first_unit, row->arriving_stash_bytes);
+    memset(row->arriving_stash_bytes, 0, digest->chain->num_units * sizeof(uint64_t));
+    for (size_t i = 0; i < tile->num_stash; i++)
+        if (tile->stash[i].way == row->estimation->stash_way && tile->stash[i].start <= first_unit)
+            row->arriving_stash_bytes[tile->stash[i].unit] += tile->stash[i].bytes;
     row->stash_bytes = row->own_stash_bytes = row->apart_bytes = 0;
     return true;
 }
@@ -391,7 +356,9 @@ void pl_row_extend(pl_row *row, pl_stage_tile *result, pl_tile_stash *stash) {
     }
     set_steady(estimation, row->tile, row->sum_bytes, row->apart_bytes, result);
     find_peaks(row->peaks, buffer_bytes, result);
-    *stash = stash_of(row->stash_bytes, row->own_stash_bytes);
+    *stash = (pl_tile_stash){row->stash_bytes, row->stash_bytes > row->own_stash_bytes
+                                                   ? row->stash_bytes - row->own_stash_bytes
+                                                   : 0};
 }
 
 /* ---- Each unit alone ------------------------------------------------------------------------- */
@@ -418,8 +385,8 @@ bool pl_row_measure_each(pl_row *row, size_t number, pl_stage_tile *results) {
                         .peaks[i < tile->turn_segment ? BEFORE_TURN : FROM_TURN],
                    peak_in(row->estimation, &tile->segments[i]), row->live_bytes[i]);
     for (const pl_digest_sum *sum = tile->sums; sum < tile->sums + tile->num_sums; sum++)
-        for (uint32_t unit = pl_digest_next(digest, sum->set, 0); unit < num_units;
-             unit = pl_digest_next(digest, sum->set, unit + 1))
+        for (uint32_t unit = arrival_of(digest, sum->set, 0); unit < num_units;
+             unit = arrival_of(digest, sum->set, unit + 1))
             row->each[unit].sum_bytes[sum->sum] += sum->bytes;
     for (size_t unit = 0; unit < num_units; unit++) {
         set_steady(row->estimation, number, row->each[unit].sum_bytes,

@@ -77,7 +77,6 @@ typedef struct pl_question {
     uint64_t *units;        /* as those of a set of the digest */
     uint8_t *meets;         /* [sets]: has one of the units */
     uint64_t *change_bytes; /* [steps + 1]: all 0 between tiles */
-    uint64_t *stash_bytes;  /* [units] */
 } pl_question;
 
 /* Begins a question, which refers to the others and whose arrays are in `arrays`. O(steps +

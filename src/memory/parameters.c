@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/numbers.h"
+#include "costs/triangle.h"
 #include "memory/chain_data.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
@@ -57,10 +58,33 @@ uint64_t pl_accumulator_factor(const popliner_pipeline *pipeline, bool has_accum
 
 /* ---- Sums ------------------------------------------------------------------------------------ */
 
+void pl_trained_parameters_find(pl_trained_parameters *t, pl_arrays *arrays,
+                                const pl_pass_usage *usage, const uint64_t *set_bytes) {
+    const size_t n = usage->num_units;
+    pl_arrays own = {0};
+    uint64_t *arriving_bytes = pl_arrays_new(&own, n + 1, sizeof *arriving_bytes);
+    *t = (pl_trained_parameters){
+        usage, set_bytes, pl_arrays_new(arrays, pl_triangle_size(n), sizeof *t->interval_bytes)};
+    for (size_t first = 0; !own.failed && !arrays->failed && first < n; first++) {
+        uint64_t sum = 0;
+        memset(arriving_bytes, 0, n * sizeof *arriving_bytes);
+        for (size_t set = 1; set < usage->sets.count; set++)
+            if (set_bytes[set] > 0)
+                arriving_bytes[pl_bits_next(pl_bits_at(&usage->sets, set), first, n)] +=
+                    set_bytes[set];
+        for (size_t last = first; last < n; last++)
+            t->interval_bytes[pl_triangle_place(n, first, last)] = sum += arriving_bytes[last];
+    }
+    pl_arrays_end(&own, arrays);
+}
+
 uint64_t pl_trained_parameters_bytes(void *user, const popliner_interval *stages,
                                      size_t num_stages) {
     const pl_trained_parameters *t = user;
     uint64_t bytes = 0;
+    if (num_stages == 1)
+        return t->interval_bytes[pl_triangle_place(t->usage->num_units, stages->first_unit,
+                                                   stages->last_unit)];
     for (size_t set = 1; set < t->usage->sets.count; set++) {
         bool is_there = false;
         for (size_t i = 0; t->set_bytes[set] > 0 && !is_there && i < num_stages; i++) {

@@ -40,12 +40,17 @@ uint64_t pl_accumulator_factor(const popliner_pipeline *pipeline, bool has_accum
 
 /* The parameters that a stage trains: those that its backward operations touch. */
 typedef struct pl_trained_parameters {
-    const pl_pass_usage *usage;
-    const uint64_t *set_bytes; /* over all tiles, by the set of units that need accumulators */
+    const pl_pass_usage *usage; /* not owned, like the next one */
+    const uint64_t *set_bytes;  /* over all tiles, by the set of units that need accumulators */
+    uint64_t *interval_bytes;   /* in the order of costs/triangle.h */
 } pl_trained_parameters;
 
+/* Finds those of the intervals, in `arrays`. O(units * units of all sets + units^2). */
+void pl_trained_parameters_find(pl_trained_parameters *trained, pl_arrays *arrays,
+                                const pl_pass_usage *usage, const uint64_t *set_bytes);
+
 /* A popliner_weight_function, `user` is a pl_trained_parameters: the bytes over all tiles of an IPU
- * with these stages. O(units of all sets). */
+ * with these stages. O(1) for one stage, else O(units of all sets * stages). */
 uint64_t pl_trained_parameters_bytes(void *user, const popliner_interval *stages,
                                      size_t num_stages);
 

@@ -15,7 +15,7 @@
 #include "popliner/utilities.h"
 
 /* The version changes with any stored array, automatically with POPLINER_NUM_PARTS. */
-enum { FORMAT_VERSION = 33 + POPLINER_NUM_PARTS };
+enum { FORMAT_VERSION = 32 + POPLINER_NUM_PARTS };
 
 /* The command recognises a stored analysis by its first bytes. */
 static const char magic[16] = "popliner stored";

@@ -186,7 +186,7 @@ static void code_tile(work *w, pl_digest_tile *tile) {
     const bool has_sets = w->meter->pass_usage.sets.count > 0;
     uint64_t turn = tile->turn_segment;
     code_count(w, &tile->num_sums, has_sets);
-    code_count(w, &tile->num_stored, w->meter->pass_usage.passes.is_training);
+    code_count(w, &tile->num_stash, w->meter->pass_usage.passes.is_training);
     code_count(w, &tile->num_parts, has_sets);
     code_count(w, &tile->num_segments, w->meter->chain->num_steps > 0);
     refuse_if(w, tile->num_segments > w->meter->chain->num_steps);
@@ -199,7 +199,7 @@ static void code_tile(work *w, pl_digest_tile *tile) {
     CODE(w, tile->fixed_code_bytes, PL_NUM_CODE_GROUPS, "b");
     CODE(w, tile->sums, tile->num_sums, "bsm");
     CODE(w, tile->units, w->num_units, "bbbb");
-    CODE(w, tile->stored, tile->num_stored, "bsssuf");
+    CODE(w, tile->stash, tile->num_stash, "duur");
     CODE(w, tile->parts, tile->num_parts, "bssssge");
     CODE(w, tile->segments, tile->num_segments, "bbtbbtu");
     for (size_t i = 0; is_well(w) && i < tile->num_segments; i++)
@@ -248,6 +248,7 @@ static void code_meter(work *w) {
     name_numbers(w, 'f', 4, PLAIN, 2);
     name_numbers(w, 'u', 4, PLAIN, w->num_units);
     name_numbers(w, 'm', 4, PLAIN, PL_NUM_SUMS);
+    name_numbers(w, 'r', 4, PLAIN, PL_NUM_STASHES);
     name_numbers(w, 't', 8, FROM_BEFORE, p->num_steps);
     name_numbers(w, 'c', 4, PLAIN, p->num_classes);
     name_numbers(w, 'y', 4, PLAIN, p->num_categories);
