@@ -113,44 +113,70 @@ static void sum_programs(pl_digest_inputs *inputs, const pl_digest *digest) {
         add_state(inputs, digest, usage->compute_set_set[i], i);
 }
 
-/* Returns the union of two sets of units. */
-static uint32_t union_of(pl_keys *sets, uint32_t set, uint32_t other, uint64_t *bits) {
-    for (size_t word = 0; word < sets->key_size / sizeof *bits; word++)
-        bits[word] = pl_bits_at(sets, set)[word] | pl_bits_at(sets, other)[word];
-    return (uint32_t)pl_keys_number(sets, bits);
+/* Adds a unit to bits[tiles][words], on the tiles of vertices. */
+static void add_unit(uint64_t *bits, size_t words, const popliner_profile *p, uint32_t vertices,
+                     size_t unit) {
+    pl_tile_runs walk = pl_tile_runs_of(p, p->compute_set_vertex_instances[vertices]);
+    size_t tile;
+    size_t end;
+    while (pl_tile_runs_next(&walk, &tile, &end))
+        for (; tile < end; tile++)
+            pl_bits_add(bits + tile * words, unit);
+}
+
+/* The vertices of one type in a compute set. */
+typedef struct vertex_use {
+    uint32_t vertices; /* their number in the profile */
+    uint32_t compute_set;
+} vertex_use;
+
+/* Lists the vertices of all compute sets by kind of their type: those of a kind from start[kind]
+ * on. start[types + 1] is 0 before. NULL if memory is short. */
+static vertex_use *list_by_kind(const pl_digest_inputs *inputs, const popliner_profile *p,
+                                uint32_t *start) {
+    const uint32_t *of_set = p->compute_set_vertices_start;
+    const uint32_t *kind = inputs->kinds.kind;
+    if (inputs->arrays->failed)
+        return NULL;
+    for (uint32_t set = 0; set < p->num_compute_sets; set++)
+        for (uint32_t i = of_set[set]; i < of_set[set + 1]; i++)
+            start[kind[p->compute_set_vertex_type[i]]]++;
+    for (size_t i = 1; i <= p->num_vertex_types; i++)
+        start[i] += start[i - 1]; /* the ends, until all are listed */
+    vertex_use *uses = pl_arrays_new(inputs->arrays, start[p->num_vertex_types], sizeof *uses);
+    for (uint32_t set = 0; uses != NULL && set < p->num_compute_sets; set++)
+        for (uint32_t i = of_set[set]; i < of_set[set + 1]; i++)
+            uses[--start[kind[p->compute_set_vertex_type[i]]]] = (vertex_use){i, set};
+    return uses;
 }
 
 /* Finds the units that need each kind of vertex types on each tile, and its code there. */
 static void find_vertex_code(pl_digest_inputs *inputs, pl_digest *digest) {
     const popliner_profile *p = digest->chain->profile;
     const size_t num_tiles = p->target.num_tiles;
-    const uint32_t *of_set = p->compute_set_vertices_start;
+    const size_t end = digest->chain->num_units;
     pl_keys *sets = &digest->pass_usage->sets;
-    uint64_t *bits = pl_arrays_new(inputs->arrays, 1, sets->key_size);
-    for (uint32_t set = 0; !inputs->arrays->failed && set < p->num_compute_sets; set++) {
-        const uint32_t units = units_of(digest, digest->chain->usage->compute_set_set[set]);
-        for (uint32_t i = of_set[set]; i < of_set[set + 1]; i++) {
-            const uint32_t kind = inputs->kinds.kind[p->compute_set_vertex_type[i]];
-            uint32_t *on_tile = inputs->type_set + kind * num_tiles;
-            pl_tile_runs walk = pl_tile_runs_of(p, p->compute_set_vertex_instances[i]);
-            uint32_t before = 0; /* most tiles have the same units as the last one */
-            uint32_t after = units;
-            size_t tile;
-            size_t end;
-            while (pl_tile_runs_next(&walk, &tile, &end))
-                for (; tile < end; tile++) {
-                    if (on_tile[tile] != before) {
-                        before = on_tile[tile];
-                        after = union_of(sets, before, units, bits);
-                    }
-                    on_tile[tile] = after;
-                }
+    const size_t words = sets->key_size / sizeof(uint64_t);
+    uint64_t *bits = pl_arrays_new(inputs->arrays, num_tiles, sets->key_size);
+    uint32_t *start = pl_arrays_new(inputs->arrays, p->num_vertex_types + 1, sizeof *start);
+    const vertex_use *uses = list_by_kind(inputs, p, start);
+    for (uint32_t kind = 0; uses != NULL && kind < p->num_vertex_types; kind++) {
+        if (inputs->kinds.kind[kind] != kind)
+            continue;
+        memset(bits, 0, num_tiles * sets->key_size);
+        for (const vertex_use *it = uses + start[kind]; it < uses + start[kind + 1]; it++) {
+            const uint32_t operations = digest->chain->usage->compute_set_set[it->compute_set];
+            const uint64_t *units = pl_digest_bits(digest, units_of(digest, operations));
+            for (size_t unit = pl_bits_next(units, 0, end); unit < end;
+                 unit = pl_bits_next(units, unit + 1, end))
+                add_unit(bits, words, p, it->vertices, unit);
         }
+        for (size_t tile = 0; tile < num_tiles; tile++)
+            inputs->type_set[kind * num_tiles + tile] =
+                (uint32_t)pl_keys_number(sets, bits + tile * words);
+        pl_series_add(p, p->vertex_type_code[inputs->kinds.code[kind]], 1,
+                      inputs->type_code_bytes + kind * num_tiles);
     }
-    for (size_t kind = 0; !inputs->arrays->failed && kind < p->num_vertex_types; kind++)
-        if (inputs->kinds.kind[kind] == kind)
-            pl_series_add(p, p->vertex_type_code[inputs->kinds.code[kind]], 1,
-                          inputs->type_code_bytes + kind * num_tiles);
     inputs->arrays->failed = inputs->arrays->failed || sets->arrays->failed;
 }
 
