@@ -198,28 +198,49 @@ static item item_at(const popliner_solver_options *o, const list *l, size_t i) {
     return first < second ? (item){first, second} : (item){second, first};
 }
 
+static int compare_items(const void *left, const void *right) {
+    const item *a = left;
+    const item *b = right;
+    if (a->first != b->first)
+        return a->first < b->first ? -1 : 1;
+    return (a->second > b->second) - (a->second < b->second);
+}
+
+/* Sorts the items and checks that they differ. */
+static popliner_status check_once(const list *l, const char *name, item *items, size_t count,
+                                  popliner_error *error) {
+    const char *of = l->is_of == OF_UNITS ? "unit" : "IPU";
+    qsort(items, count, sizeof *items, compare_items);
+    for (size_t i = 1; i < count; ++i)
+        if (compare_items(&items[i], &items[i - 1]) == 0)
+            return l->first != l->second
+                       ? pl_fail(error, POPLINER_ERROR_USAGE, "%s: %ss %zu and %zu appear twice",
+                                 name, of, items[i].first, items[i].second)
+                       : pl_fail(error, POPLINER_ERROR_USAGE, "%s: %s %zu appears twice", name, of,
+                                 items[i].first);
+    return POPLINER_OK;
+}
+
 static popliner_status check_list(const popliner_solver_options *o, const list *l, size_t num_units,
                                   popliner_error *error) {
     const size_t count = l->is_of == OF_NOTHING ? 0 : count_of(o, l, num_units);
     const char *name = pl_option_name(o, l->name);
-    if (count > 0 && items_of(o, l) == NULL)
+    popliner_status status = POPLINER_OK;
+    if (count == 0)
+        return POPLINER_OK;
+    if (items_of(o, l) == NULL)
         return fail_missing(name, count, error);
-    for (size_t i = 0; i < count; ++i)
-        PL_TRY(check_item(l, name, item_at(o, l, i), num_units, error));
-    for (size_t i = 0; l->is_of != OF_REPEATED_IPUS && i < count; ++i)
-        for (size_t k = 0; k < i; ++k) {
-            const item own = item_at(o, l, i);
-            const item other = item_at(o, l, k);
-            const char *of = l->is_of == OF_UNITS ? "unit" : "IPU";
-            if (own.first != other.first || own.second != other.second)
-                continue;
-            if (l->first != l->second)
-                return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %ss %zu and %zu appear twice",
-                               name, of, own.first, own.second);
-            return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %s %zu appears twice", name, of,
-                           own.first);
-        }
-    return POPLINER_OK;
+    item *items = pl_new_array(count, sizeof *items);
+    if (items == NULL)
+        return pl_fail_memory(error, "the options of the solver");
+    for (size_t i = 0; status == POPLINER_OK && i < count; ++i) {
+        items[i] = item_at(o, l, i);
+        status = check_item(l, name, items[i], num_units, error);
+    }
+    if (status == POPLINER_OK && l->is_of != OF_REPEATED_IPUS)
+        status = check_once(l, name, items, count, error);
+    free(items);
+    return status;
 }
 
 static popliner_status check_objectives(const popliner_solver_options *o, popliner_error *error) {

@@ -37,7 +37,7 @@ void pl_owned_options_free(pl_owned_options *copy);
 /* Checks complete options for a chain of num_units units: enumerators are valid, lists have their
  * items, units and IPUs are in range, and no item appears twice. `costs` (NULL: not made yet) must
  * have what the options need. Conflicting constraints are no error: a solve reports them. Errors:
- * USAGE, with the name of the option; MEMORY. O(units + items^2). */
+ * USAGE, with the name of the option; MEMORY. O(units + items * log(items)). */
 popliner_status pl_options_check(const popliner_solver_options *options, size_t num_units,
                                  const popliner_costs *costs, popliner_error *error);
 
