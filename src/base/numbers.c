@@ -36,9 +36,11 @@ int pl_product_compare(const pl_product *a, const pl_product *b) {
 /* False if the product has more than 64 bits. */
 static bool is_plain(const uint64_t *factors, size_t count, uint64_t *product) {
     *product = 1;
-    for (size_t i = 0; i < count; i++)
-        if (__builtin_mul_overflow(*product, factors[i], product))
+    for (size_t i = 0; i < count; i++) {
+        if (factors[i] != 0 && *product > UINT64_MAX / factors[i])
             return false;
+        *product *= factors[i];
+    }
     return true;
 }
 
