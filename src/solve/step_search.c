@@ -470,6 +470,8 @@ static popliner_status play(step_search *s, popliner_error *error) {
 }
 
 static popliner_status run_step_search(step_search *s, popliner_error *error) {
+    /* few units need larger steps, many smaller ones; each finds what the other one misses */
+    static const uint64_t parts[] = {20, 100};
     pl_step_answer *a = s->answer;
     for (size_t k = 0; k < s->num_stages; ++k)
         if (!pl_split_append(&s->split, 0))
@@ -487,9 +489,9 @@ static popliner_status run_step_search(step_search *s, popliner_error *error) {
         status = try_even(s, error);
     if (status == POPLINER_OK && *s->work > 0)
         status = try_all(s, error);
-    /* few units need larger steps, many smaller ones; each finds what the other one misses */
-    for (uint64_t part = 20; status == POPLINER_OK && *s->work > 0 && part <= 100; part += 80)
-        status = wander(s, part, error);
+    for (size_t i = 0; i<sizeof parts / sizeof *parts && * s->work> 0; ++i)
+        if (status == POPLINER_OK)
+            status = wander(s, parts[i], error);
     if (status == POPLINER_OK && *s->work > 0 && s->q->filter == NULL) /* ties need no bound */
         status = play(s, error);
     a->bound_cycles = pl_smaller(a->bound_cycles, a->cycles);
