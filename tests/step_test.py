@@ -295,17 +295,27 @@ def check_ties(popliner, scratch):
     assert any("would take 210" in it["text"] for it in answer["messages"]), answer["messages"]
 
 
+def check_fewer(popliner, scratch):
+    """Where no split on fewer devices is as fast: sweeps had proven this step, which has a gap now."""
+    path = table_of(scratch, "name,memory,forward,backward",
+                    (f"{i},1,{it},{2 * it}" for i, it in enumerate([700, *[500] * 58, 700])))
+    answer = solve(popliner, path, ["--num-ipus", "12", "--micro-batches", "12", "--schedule",
+                                    "popart", "--objective", "step"])
+    step, = answer["objectives"]
+    assert step["value"] == 161100, step
+    assert 0.98 * 161100 <= step["bound"] <= 161100, step
+
+
 def check_long(popliner, scratch):
-    """Steps of half an hour, in fractions of milliseconds, have a bound like short ones."""
+    """Steps of half an hour, in fractions of milliseconds, are proven like short ones."""
     times = ["0.478", "204424.605", "0.495", "0.879", "94.088", "38.648", "0.960", "41.284"]
     path = table_of(scratch, "name,memory,time (ms)",
                     (f"{i},1,{it}" for i, it in enumerate(times)))
     answer = solve(popliner, path, ["--num-ipus", "3", "--micro-batches", "8", "--schedule",
                                     "1f1b", "--objective", "step"])
-    value, = answer["objectives"]
+    assert answer["status"] == "optimal", answer["objectives"]
     # the slowest layer alone on the second of three devices
-    assert abs(value["value"] - (8 * 204424.605 + 0.478)) < 1e-3
-    assert value["bound"] > value["value"] * (1 - 1e-8), value
+    assert abs(answer["objectives"][0]["value"] - (8 * 204424.605 + 0.478)) < 1e-3
 
 
 def check_without(popliner, scratch):
@@ -430,6 +440,7 @@ def main():
         check_graphs(popliner, scratch)
         check_by_hand(popliner, scratch)
         check_ties(popliner, scratch)
+        check_fewer(popliner, scratch)
         check_long(popliner, scratch)
         check_without(popliner, scratch)
         check_files(popliner, scratch, seed)
