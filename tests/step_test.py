@@ -296,7 +296,7 @@ def check_ties(popliner, scratch):
 
 
 def check_fewer(popliner, scratch):
-    """Where no split on fewer devices is as fast: sweeps had proven this step, which has a gap now."""
+    """No split on fewer devices is as fast. This step was proven by sweeps, and has a gap now."""
     path = table_of(scratch, "name,memory,forward,backward",
                     (f"{i},1,{it},{2 * it}" for i, it in enumerate([700, *[500] * 58, 700])))
     answer = solve(popliner, path, ["--num-ipus", "12", "--micro-batches", "12", "--schedule",

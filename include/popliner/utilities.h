@@ -57,7 +57,7 @@ const char *popliner_size_take(const char *text, uint64_t *bytes);
 /* Returns how many characters have to be inserted, left out, replaced, or exchanged with their
  * neighbour to make `name` of `text`, so that callers can suggest the nearest name; SIZE_MAX if
  * they are more than one for every three characters of the text, or more than three. Ignores the
- * case of ASCII letters. A number is no misspelling, and neither are more than 60 characters.
+ * case of ASCII letters. A number is no misspelling, and neither are more than 100 characters.
  * Neither text needs a NUL. O(length * name_length) if the lengths are similar, else O(length). */
 size_t popliner_misspelling(const char *text, size_t length, const char *name, size_t name_length);
 
