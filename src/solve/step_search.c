@@ -330,7 +330,7 @@ static popliner_status wander(step_search *s, uint64_t part, popliner_error *err
             break;
         const double left =
             fmin((double)(num_steps - i) / (double)num_steps,
-                 PARTS_OF_WORK * (double)*s->work / (double)begun - (PARTS_OF_WORK - 1));
+                 (double)PARTS_OF_WORK * ((double)*s->work / (double)begun - 1) + 1);
         const uint64_t slower_cycles = s->answer->cycles / part;
         const uint64_t most = cycles + (uint64_t)((double)slower_cycles * left);
         memcpy(s->split.first_units, s->place, size);
@@ -434,9 +434,9 @@ static popliner_status try_from(step_search *s, size_t k, uint64_t least_work,
 
 /* Tries all splits if they are few, so that the best one is proven. */
 static popliner_status try_all(step_search *s, popliner_error *error) {
-    double num_splits = 1;
+    uint64_t num_splits = 1;
     for (size_t k = 1; k < s->num_stages && num_splits <= MOST_SPLITS; ++k)
-        num_splits *= (double)(s->num_units - k) / (double)k;
+        num_splits = num_splits * (s->num_units - k) / k; /* a binomial coefficient each time */
     if (num_splits > MOST_SPLITS)
         return POPLINER_OK;
     const uint64_t least_work = *s->work - *s->work / PARTS_OF_WORK;
